@@ -42,7 +42,7 @@ pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer
 pub(crate) use transcript::{same_id, same_text};
 
 use http::HttpPeer;
-pub(crate) use http::{Headers, TITLE_CASE};
+pub(crate) use http::{Headers, SESSION, TITLE_CASE};
 pub(crate) use slow_calls::NO_RESPONSE;
 use slow_calls::{AFTER_UNSUBSCRIBE, SlowCalls};
 use sse::SsePeer;

@@ -18,12 +18,11 @@ use agent::{
     search::{SearchMode, tool},
 };
 use client::{
-    CallOptions, NameLimit, Naming, Status,
+    CallOptions, Naming, Status,
     manager::{ServerError, UseError},
     qualified_name,
 };
 use futures::{FutureExt as _, future::BoxFuture};
-use mock_servers::HumanDuration;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -31,8 +30,8 @@ use super::{
     listener::Listener,
     outcome::{call_error, connect_error, list_error, step_error},
     report::Report,
-    session::{described, server_config},
-    steps::await_event,
+    session::{described, name_limit, server_config, server_name},
+    steps::{await_event, call_options},
     user,
 };
 use crate::{
@@ -64,9 +63,8 @@ pub(super) async fn drive(context: &Context, setup: &AgentSetup) -> Result<(), D
 
 fn options(context: &Context, setup: &AgentSetup) -> HostOptions {
     let client = &context.client;
-    let limit = if client.name_limit == Some(128) { NameLimit::Chars128 } else { NameLimit::Chars64 };
     HostOptions {
-        naming: Naming { limit, ..Naming::default() },
+        naming: Naming { limit: name_limit(context), ..Naming::default() },
         limits: setup.output_tokens.map_or_else(OutputLimits::default, OutputLimits::with_truncate),
         search: if setup.search { SearchMode::Always } else { SearchMode::Never },
         approver: Arc::new(PreparedUser { choices: Mutex::new(setup.approvals.iter().copied().collect()) }),
@@ -183,18 +181,13 @@ impl Agent<'_> {
     }
 
     async fn call(&self, step: &Call) -> Outcome {
-        let name = match self.server(step.server.as_deref()) {
+        let name = match server_name(self.context, step.server.as_deref()) {
             _ if step.qualified => step.tool.clone(),
             Some(server) => self.qualified(server, &step.tool),
             None => return step_error("invalid-config", "the step must name a server"),
         };
-        let options = CallOptions {
-            timeout: step.timeout.map(|HumanDuration(limit)| limit),
-            ceiling: step.ceiling.map(|HumanDuration(limit)| limit),
-            ..CallOptions::default()
-        };
         let arguments = Value::Object(step.arguments.clone().unwrap_or_default());
-        match self.host.call(&name, arguments, options).await {
+        match self.host.call(&name, arguments, call_options(step)).await {
             Ok(called) => Outcome::Value(result_for_model(&called.content)),
             Err(error) => Outcome::Error(host_error(&error)),
         }
@@ -219,7 +212,7 @@ impl Agent<'_> {
     }
 
     async fn command(&self, step: &Command) -> Outcome {
-        let Some(server) = self.server(step.server.as_deref()) else {
+        let Some(server) = server_name(self.context, step.server.as_deref()) else {
             return step_error("invalid-config", "the step must name a server");
         };
         let line = format!("/{} {}", self.qualified(server, &step.prompt), step.values);
@@ -241,7 +234,7 @@ impl Agent<'_> {
     }
 
     async fn mention(&self, step: &ResourceStep) -> Outcome {
-        let Some(server) = self.server(step.server.as_deref()) else {
+        let Some(server) = server_name(self.context, step.server.as_deref()) else {
             return step_error("invalid-config", "the step must name a server");
         };
         let text = format!("Explain @{server}:<{}> to me.", step.uri);
@@ -271,12 +264,6 @@ impl Agent<'_> {
             json!({ "server": server, "state": state })
         });
         Outcome::Value(json!({ "servers": known.chain(excluded).collect::<Vec<_>>() }))
-    }
-
-    /// The named server, or the only one.
-    fn server<'s>(&'s self, name: Option<&'s str>) -> Option<&'s str> {
-        let only = || self.context.servers.keys().next().filter(|_| self.context.servers.len() == 1);
-        name.or_else(|| only().map(String::as_str))
     }
 
     fn qualified(&self, server: &str, name: &str) -> String {

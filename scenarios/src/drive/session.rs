@@ -59,7 +59,7 @@ impl<'a> Session<'a> {
     pub(super) fn open(context: &'a Context) -> Result<Self, DriveError> {
         let report = Report::open(&context.report)?;
         let sink = EventSink::default();
-        let name_limit = if context.client.name_limit == Some(128) { NameLimit::Chars128 } else { NameLimit::Chars64 };
+        let name_limit = name_limit(context);
         let user = user::link(&context.client);
         Ok(Self {
             listener: Listener::attach(sink.subscribe(), report.clone(), Some),
@@ -186,9 +186,19 @@ impl<'a> Session<'a> {
 
     /// The server of a step: the named one, or the only one.
     pub(super) fn server_name(&self, server: Option<&str>) -> Option<String> {
-        let only = || self.context.servers.keys().next().filter(|_| self.context.servers.len() == 1).cloned();
-        server.map(str::to_owned).or_else(only)
+        server_name(self.context, server).map(str::to_owned)
     }
+}
+
+/// The server of a step: the named one, or the only one of the case.
+pub(super) fn server_name<'a>(context: &'a Context, server: Option<&'a str>) -> Option<&'a str> {
+    let only = || context.servers.keys().next().filter(|_| context.servers.len() == 1);
+    server.or_else(|| only().map(String::as_str))
+}
+
+/// The maximum length of names for the model.
+pub(super) fn name_limit(context: &Context) -> NameLimit {
+    if context.client.name_limit == Some(128) { NameLimit::Chars128 } else { NameLimit::Chars64 }
 }
 
 /// The configuration of a server of a case.

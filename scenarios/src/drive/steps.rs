@@ -147,13 +147,7 @@ impl Session<'_> {
         let connection = self.connection(server.as_deref())?;
         let seen = server.and_then(|server| self.seen.get(&server));
         let seen = seen.and_then(|list| list.tools.iter().find(|one| one.name() == tool));
-        let options = CallOptions {
-            timeout: step.timeout.map(|HumanDuration(limit)| limit),
-            ceiling: step.ceiling.map(|HumanDuration(limit)| limit),
-            seen: seen.map(|tool| tool.fingerprint()),
-            cancel,
-            ..CallOptions::default()
-        };
+        let options = CallOptions { seen: seen.map(|tool| tool.fingerprint()), cancel, ..call_options(step) };
         let arguments = step.arguments.clone().unwrap_or_default();
         let begun = connection.start_call(&tool, Value::Object(arguments), options).await;
         begun.map_err(|error| call_outcome(Err(error)))
@@ -210,6 +204,15 @@ impl Session<'_> {
             "compatible": changes(Severity::Compatible),
             "cosmetic": changes(Severity::Cosmetic),
         }))
+    }
+}
+
+/// The time limits of a call.
+pub(super) fn call_options(step: &Call) -> CallOptions {
+    CallOptions {
+        timeout: step.timeout.map(|HumanDuration(limit)| limit),
+        ceiling: step.ceiling.map(|HumanDuration(limit)| limit),
+        ..CallOptions::default()
     }
 }
 

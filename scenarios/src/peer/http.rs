@@ -43,7 +43,7 @@ const LISTEN: Duration = Duration::from_millis(300);
 /// Time for the ends of streams after their responses, before the session ends.
 const STREAM_END: Duration = Duration::from_millis(100);
 /// The header with the session id (2025-11-25, basic/transports, session management).
-pub(super) const SESSION: &str = "mcp-session-id";
+pub(crate) const SESSION: &str = "mcp-session-id";
 /// The header with the revision (2025-11-25, basic/transports, protocol version header).
 pub(super) const VERSION: &str = "mcp-protocol-version";
 

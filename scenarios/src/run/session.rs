@@ -26,7 +26,7 @@ use crate::{
     evidence::Outcome,
     judge::{self, check::Check, checks},
     model::Subject,
-    peer::ProbeResult,
+    peer::{ProbeResult, SESSION},
     select::CheckSelection,
 };
 
@@ -313,7 +313,7 @@ fn has_lost_session(evidence: &Evidence) -> bool {
     let mut in_session = HashSet::new();
     evidence.frames.iter().any(|frame| {
         let Some(http) = &frame.http else { return false };
-        if http.method.as_deref() == Some("POST") && http.headers.contains_key("mcp-session-id") {
+        if http.method.as_deref() == Some("POST") && http.headers.contains_key(SESSION) {
             in_session.insert(frame.connection);
         }
         http.status == Some(404) && in_session.contains(&frame.connection)

@@ -100,8 +100,8 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
 /// Decides whether a missing response is a violation.
 struct Waiting<'t, 'a> {
     transcript: &'t Transcript<'a>,
-    /// The frames of the first cancellations.
-    cancelled: HashMap<IdKey<'a>, u64>,
+    /// The first cancellations.
+    cancelled: HashMap<IdKey<'a>, Message<'a>>,
     /// The first frame after which the server may be unable to respond.
     malformed: u64,
     /// When the workbench closed the connection.
@@ -117,11 +117,9 @@ struct Waiting<'t, 'a> {
 impl<'t, 'a> Waiting<'t, 'a> {
     fn new(transcript: &'t Transcript<'a>) -> Self {
         let frames = &transcript.evidence.frames;
-        let (mut cancelled, mut cancelled_us) = (HashMap::new(), HashMap::new());
+        let mut cancelled = HashMap::new();
         for cancel in transcript.client_messages() {
-            let Some(id) = cancel.cancels().map(IdKey::new) else { continue };
-            cancelled.entry(id).or_insert(cancel.seq());
-            cancelled_us.entry(id).or_insert(cancel.at_us());
+            cancel.cancels().map(|id| cancelled.entry(IdKey::new(id)).or_insert(cancel));
         }
         let by_us = |frame: &&Frame| {
             frame.from_client()
@@ -130,11 +128,11 @@ impl<'t, 'a> Waiting<'t, 'a> {
         let by_server =
             |frame: &&Frame| !transcript.is_http() && frame.body == Body::Event(ConnectionEvent::ClosedByServer);
         let is_slow = |one: &RequestResponse<'_>| {
-            let ended = one.response.map(|response| response.at_us());
-            let given_up = || Some(*cancelled_us.get(&one.request.id_key()?)?);
-            let ended = ended.or_else(given_up).unwrap_or_default();
-            target_of(&one.request).is_some() && ended > one.request.at_us() + SLOW_CALL_US
+            let given_up = || cancelled.get(&one.request.id_key()?).copied();
+            let end = one.response.or_else(given_up);
+            target_of(&one.request).is_some() && end.is_some_and(|end| end.at_us() > one.request.at_us() + SLOW_CALL_US)
         };
+        let has_slow_calls = transcript.requests().iter().any(is_slow);
         let killed = transcript.evidence.process.as_ref().is_some_and(|process| process.signal == Some(9));
         Self {
             transcript,
@@ -144,7 +142,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
             // The workbench ends a server that does not exit with SIGKILL.
             closed_by_server: if killed { None } else { frames.iter().find(by_server).map(|frame| frame.seq) },
             latencies: latencies(transcript),
-            has_slow_calls: transcript.requests().iter().any(is_slow),
+            has_slow_calls,
         }
     }
 
@@ -159,7 +157,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
         }
         if let Some(cancelled) = cancelled {
             let exchange = self.transcript.connection_of(request.frame).filter(|_| self.transcript.is_http());
-            return exchange.and_then(|exchange| self.judge_end(exchange, *cancelled));
+            return exchange.and_then(|exchange| self.judge_end(exchange, cancelled.seq()));
         }
         if self.closed_by_us.is_some_and(|(seq, _)| seq < request.seq()) {
             return None;
