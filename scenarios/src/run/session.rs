@@ -297,6 +297,9 @@ impl Judge {
     }
 }
 
+/// The check whose failure is a response that did not come while a step waited for others.
+const LATE_CHECK: &str = "cancels-no-other-request";
+
 /// Whether a failure may have been caused by a timeout, an exit or a lost connection, so that it is repeated before it
 /// counts.
 fn depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
@@ -304,7 +307,8 @@ fn depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
     let lost = |outcome: &Outcome| is_lost(outcome) || failed && is_silent(outcome);
     let counts = failed || result.verdict == Verdict::Warned;
     let is_lost = evidence.steps.iter().any(|step| lost(&step.outcome)) || failed && has_lost_session(evidence);
-    counts && (evidence.timed_out || evidence.broken.is_some() || is_lost)
+    let is_late = result.checks.iter().any(|check| check.id == LATE_CHECK && check.verdict == Verdict::Failed);
+    counts && (evidence.timed_out || evidence.broken.is_some() || is_lost || is_late)
 }
 
 /// Whether the server no longer knew the session of a request, which another request may have ended (2025-11-25,
@@ -371,6 +375,12 @@ mod tests {
         assert!(depends_on_time(&raw(json!([])), &result("failed")));
         assert!(!depends_on_time(&raw(json!([{}])), &result("failed")));
         assert!(!depends_on_time(&raw(json!([])), &result("warned")), "silence is a valid reaction to raw text");
+        let with_check = |id: &str| {
+            let check = json!({ "id": id, "verdict": "failed", "requirement": { "id": "a", "level": "MUST", "text": "a", "url": "a" }, "expected": "a", "observed": "a" });
+            CaseResult { checks: vec![serde_json::from_value(check).expect("a check")], ..result("failed") }
+        };
+        assert!(depends_on_time(&raw(json!([{}])), &with_check(LATE_CHECK)));
+        assert!(!depends_on_time(&raw(json!([{}])), &with_check("own-requests")));
         let responded = |headers: serde_json::Value, status: u16| {
             let frame = |direction: &str, http: serde_json::Value| {
                 serde_json::from_value(json!({ "seq": 0, "at_us": 0, "server": "server", "connection": 1,

@@ -73,8 +73,9 @@ pub(super) const CHECKS: &[Check] = &[
 const ANSWER_US: u64 = 1_900_000;
 /// The same for methods that execute code of the server's author, which can be slow.
 const SLOW_ANSWER_US: u64 = 15_000_000;
-/// The same if another call took longer than this.
-const SLOW_SERVER_US: u64 = 20_000_000;
+/// The same for a tool without a success if another call took longer than `SLOW_CALL_US`: names are looked up in a network that
+/// does not exist, which takes long on a busy machine.
+const SLOW_SERVER_US: u64 = 60_000_000;
 const SLOW_CALL_US: u64 = 2_000_000;
 /// How many times as long as the slowest response for the same tool or prompt another one may take.
 const MAX_DELAY: u64 = 50;
@@ -108,8 +109,8 @@ struct Waiting<'t, 'a> {
     closed_by_us: Option<(u64, u64)>,
     /// When the server closed its output, over stdio and HTTP+SSE.
     closed_by_server: Option<u64>,
-    /// The longest latency of each tool, prompt or argument, in microseconds.
-    latencies: HashMap<(&'a str, &'a str), u64>,
+    /// The latency of each tool and prompt.
+    latencies: HashMap<(&'a str, &'a str), Latency>,
     /// Whether a call took long, also one that was cancelled: the server waits for a network, for example.
     has_slow_calls: bool,
 }
@@ -239,13 +240,13 @@ impl<'t, 'a> Waiting<'t, 'a> {
         if !request.method().is_some_and(|method| SLOW_METHODS.contains(&method)) {
             return ANSWER_US;
         }
-        if self.has_slow_calls {
-            return SLOW_SERVER_US;
-        }
         match target_of(request).and_then(|target| self.latencies.get(&target)) {
             // On a busy machine other responses are late too.
-            Some(latency) => (latency * MAX_DELAY).clamp(ANSWER_US, SLOW_ANSWER_US),
-            None => SLOW_ANSWER_US,
+            Some(latency) if latency.succeeded || !self.has_slow_calls => {
+                (latency.longest_us * MAX_DELAY).clamp(ANSWER_US, SLOW_ANSWER_US)
+            }
+            _ if self.has_slow_calls => SLOW_SERVER_US,
+            _ => SLOW_ANSWER_US,
         }
     }
 }
@@ -273,13 +274,22 @@ fn target_of<'a>(request: &Message<'a>) -> Option<(&'a str, &'a str)> {
     Some((method, request.param("name")?.as_str()?))
 }
 
-fn latencies<'a>(transcript: &Transcript<'a>) -> HashMap<(&'a str, &'a str), u64> {
-    let mut latencies: HashMap<_, u64> = HashMap::new();
+/// How long a tool or prompt took.
+#[derive(Debug, Clone, Copy, Default)]
+struct Latency {
+    longest_us: u64,
+    /// Whether a response had a result without an error. Invalid arguments may be rejected faster than valid ones are processed.
+    succeeded: bool,
+}
+
+fn latencies<'a>(transcript: &Transcript<'a>) -> HashMap<(&'a str, &'a str), Latency> {
+    let mut latencies: HashMap<_, Latency> = HashMap::new();
     for one in transcript.requests() {
         if let (Some(target), Some(response)) = (target_of(&one.request), one.response) {
-            let latency = response.at_us().saturating_sub(one.request.at_us());
-            let longest = latencies.entry(target).or_default();
-            *longest = latency.max(*longest);
+            let latency = latencies.entry(target).or_default();
+            latency.longest_us = latency.longest_us.max(response.at_us().saturating_sub(one.request.at_us()));
+            let is_success = |result: &Value| result.get("isError").is_none_or(|error| *error != true);
+            latency.succeeded |= response.result().is_some_and(is_success);
         }
     }
     latencies

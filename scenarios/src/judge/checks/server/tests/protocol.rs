@@ -181,17 +181,26 @@ fn a_missing_response_has_excuses() {
     slow.0.elapsed_us = 10_000_000;
     assert!(!fails(id, &slow), "a tool can be slow");
     assert!(fails(id, &lasting(stdio().ask(call("tools/call")))));
-    let after_a_slow_call = |elapsed_us: u64| {
-        let named = |name: &str| json!({ "name": name });
+    let named = |name: &str| json!({ "name": name });
+    let after_a_slow_call = |earlier: Option<serde_json::Value>, elapsed_us: u64| {
         let mut talk = stdio().result("tools/call", named("slow"), json!({ "content": [] }));
         talk.0.frames.last_mut().expect("a response").at_us += 3_000_000;
+        if let Some(earlier) = earlier {
+            talk = talk.result("tools/call", named("other"), earlier);
+        }
         let asked = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": named("other") });
         let mut talk = talk.ask(asked);
         talk.0.elapsed_us = elapsed_us;
         talk
     };
-    assert!(!fails(id, &after_a_slow_call(16_000_000)), "the tools of the server are slow");
-    assert!(fails(id, &after_a_slow_call(25_000_000)));
+    assert!(!fails(id, &after_a_slow_call(None, 50_000_000)), "the tools of the server are slow");
+    assert!(fails(id, &after_a_slow_call(None, 70_000_000)));
+    let rejected = json!({ "content": [], "isError": true });
+    assert!(
+        !fails(id, &after_a_slow_call(Some(rejected), 50_000_000)),
+        "rejecting arguments is faster than using them"
+    );
+    assert!(fails(id, &after_a_slow_call(Some(json!({ "content": [] })), 16_000_000)), "this tool is fast");
     assert!(!fails(id, &lasting(http().ask(call("ping")).replies(400, ""))), "HTTP has an error of its own");
     assert!(fails(id, &lasting(http().ask(call("ping")).replies(500, ""))));
 }
