@@ -388,7 +388,7 @@ fn is_well_formed(message: &Value) -> bool {
 }
 
 /// An id as text: `1` and `"1"` are the same.
-fn id_text(id: Option<&Value>) -> Option<String> {
+pub(super) fn id_text(id: Option<&Value>) -> Option<String> {
     match id? {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),

@@ -1,7 +1,10 @@
 //! JSON-RPC between request and response: that each request is answered, batches, malformed parameters, and the ids of the
 //! server's own requests.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use serde_json::Value;
 
@@ -12,6 +15,7 @@ use crate::{
         transcript::{
             Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, RequestResponse, Transcript,
             http::{SESSION_HEADER, event_id, header, media_type, status},
+            id_text,
         },
     },
     model::{Revision, Transport},
@@ -113,6 +117,8 @@ struct Waiting<'t, 'a> {
     latencies: HashMap<(&'a str, &'a str), Latency>,
     /// Whether a call took long, also one that was cancelled: the server waits for a network, for example.
     has_slow_calls: bool,
+    /// The frames from a response that crossed its cancellation to the end of the connection, if nothing else came.
+    crossed: Vec<Range<u64>>,
 }
 
 impl<'t, 'a> Waiting<'t, 'a> {
@@ -144,6 +150,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
             closed_by_server: if killed { None } else { frames.iter().find(by_server).map(|frame| frame.seq) },
             latencies: latencies(transcript),
             has_slow_calls,
+            crossed: crossed_cancellations(transcript),
         }
     }
 
@@ -154,6 +161,11 @@ impl<'t, 'a> Waiting<'t, 'a> {
         let cancelled = request.id_key().and_then(|id| self.cancelled.get(&id));
         let is_subscription = request.method().is_some_and(|method| method == "subscriptions/listen");
         if is_subscription || request.seq() >= self.malformed {
+            return None;
+        }
+        // Some servers fail if a response crosses its cancellation, which depends on time. `survives-cancellation` judges
+        // cancellations that are surely too late.
+        if self.crossed.iter().any(|frames| frames.contains(&request.seq())) {
             return None;
         }
         if let Some(cancelled) = cancelled {
@@ -272,6 +284,33 @@ pub(super) fn resumptions<'t, 'a>(
 fn target_of<'a>(request: &Message<'a>) -> Option<(&'a str, &'a str)> {
     let method = request.method().filter(|method| matches!(*method, "tools/call" | "prompts/get"))?;
     Some((method, request.param("name")?.as_str()?))
+}
+
+/// Over stdio, the frames after which a connection has no message of the server any more, if its last one is a response to a
+/// request that was cancelled before.
+fn crossed_cancellations(transcript: &Transcript<'_>) -> Vec<Range<u64>> {
+    let mut crossed = Vec::new();
+    if transcript.is_http() {
+        return crossed;
+    }
+    let mut cancelled = HashSet::new();
+    let mut last_crossed = None;
+    for frame in &transcript.evidence.frames {
+        if matches!(frame.body, Body::Event(ConnectionEvent::ClosedByServer | ConnectionEvent::ClosedByPeer)) {
+            crossed.extend(last_crossed.take().map(|seq| seq..frame.seq));
+            cancelled.clear();
+        }
+        for message in Message::all_of(frame) {
+            if message.by_client() {
+                cancelled.extend(id_text(message.cancels()));
+            } else {
+                let is_crossed =
+                    message.method().is_none() && id_text(message.id()).is_some_and(|id| cancelled.contains(&id));
+                last_crossed = is_crossed.then_some(message.seq());
+            }
+        }
+    }
+    crossed
 }
 
 /// How long a tool or prompt took.

@@ -173,7 +173,7 @@ fn a_missing_response_has_excuses() {
     assert!(!fails(id, &open()), "the case ended at once");
     assert!(!fails(id, &lasting(open().close())), "the workbench closed the input at once");
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
-    assert!(!fails(id, &lasting(open().ask(cancel))), "it was cancelled");
+    assert!(!fails(id, &lasting(open().ask(cancel.clone()))), "it was cancelled");
     assert!(!fails(id, &lasting(stdio().ask(json!({})).ask(call("ping")))), "a malformed message precedes it");
     let ended = open().frame(Direction::ServerToClient, Body::Event(ConnectionEvent::ClosedByServer), None);
     assert!(fails(id, &ended), "the server closed the connection");
@@ -201,6 +201,19 @@ fn a_missing_response_has_excuses() {
         "rejecting arguments is faster than using them"
     );
     assert!(fails(id, &after_a_slow_call(Some(json!({ "content": [] })), 16_000_000)), "this tool is fast");
+    let closed_by_server =
+        |talk: Talk| talk.frame(Direction::ServerToClient, Body::Event(ConnectionEvent::ClosedByServer), None);
+    let response = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+    let ping = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+    let cancelled = |talk: Talk| talk.ask(call("tools/call")).ask(cancel.clone());
+    let crossed = cancelled(stdio()).says(response(1)).ask(ping(2));
+    assert!(
+        !fails(id, &closed_by_server(crossed)),
+        "the response crossed its cancellation, which some servers do not survive"
+    );
+    assert!(fails(id, &closed_by_server(cancelled(stdio()).ask(ping(2)))), "no response crossed it");
+    let survived = cancelled(stdio()).says(response(1)).ask(ping(2)).says(response(2));
+    assert!(fails(id, &closed_by_server(survived.ask(ping(3)))), "the server survived it");
     assert!(!fails(id, &lasting(http().ask(call("ping")).replies(400, ""))), "HTTP has an error of its own");
     assert!(fails(id, &lasting(http().ask(call("ping")).replies(500, ""))));
 }
