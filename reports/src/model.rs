@@ -67,6 +67,9 @@ pub struct RunHeader {
     /// The requirements by which a client is judged; absent for other runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
+    /// The tools that a validation could call in addition to those annotated as read-only: `all`, or globs on their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub call_tools: Vec<String>,
 }
 
 /// The kind of a client: decides which requirements it must meet, and how severe a violation is.

@@ -14,6 +14,7 @@ pub(crate) fn header(planned: usize) -> RunHeader {
         run_id: "20260728T101112Z-7f3a".to_owned(),
         kind: RunKind::Conformance,
         profile: None,
+        call_tools: Vec::new(),
         workbench: "0.1.0".to_owned(),
         started: "2026-07-28T10:11:12Z".to_owned(),
         subject: "built-in client".to_owned(),

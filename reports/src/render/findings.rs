@@ -116,6 +116,14 @@ pub(super) fn areas(run: &Run) -> BTreeMap<&str, AreaCounts<'_>> {
     areas
 }
 
+/// A word for a shell, which must not expand a glob.
+fn shell_word(text: &str) -> String {
+    if text.chars().all(|one| one.is_alphanumeric() || "-_./".contains(one)) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// The command that repeats one check.
 pub(super) fn repeat_command(run: &Run, finding: &Finding<'_>) -> String {
     let subject = text::line(&run.header.subject);
@@ -127,5 +135,33 @@ pub(super) fn repeat_command(run: &Run, finding: &Finding<'_>) -> String {
     // Steps have no id of their own.
     let is_step = finding.check.id.contains(['[', '.']) || finding.verdict == Verdict::Blocked;
     let id = if is_step { &finding.case.scenario } else { &finding.check.id };
-    format!("mcp-workbench validate --only {} --revision {} {target}", text::line(id), finding.case.revision)
+    let calls = run.header.call_tools.iter().map(|glob| format!(" --call-tools {}", shell_word(&text::line(glob))));
+    let calls: String = calls.collect();
+    let revision = &finding.case.revision;
+    format!("mcp-workbench validate --only {} --revision {revision}{calls} {target}", text::line(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_check_is_repeated_with_the_same_tools() {
+        let mut run = sample::run(vec![sample::failed()]);
+        run.header.subject = "node server.mjs".to_owned();
+        let command = |run: &Run| repeat_command(run, &findings(run)[0]);
+        assert_eq!(
+            command(&run),
+            "mcp-workbench validate --only timeout-sends-cancel --revision 2025-11-25 -- node server.mjs"
+        );
+        run.header.call_tools = vec!["all".to_owned(), "get-*".to_owned(), "it's".to_owned()];
+        let tools = r"--call-tools all --call-tools 'get-*' --call-tools 'it'\''s'";
+        assert_eq!(
+            command(&run),
+            format!(
+                "mcp-workbench validate --only timeout-sends-cancel --revision 2025-11-25 {tools} -- node server.mjs"
+            )
+        );
+    }
 }

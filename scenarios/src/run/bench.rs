@@ -45,6 +45,7 @@ pub(super) async fn execute(
 ) -> Result<FinishedRun, RunError> {
     let start = Start {
         profile: None,
+        call_tools: &[],
         kind: RunKind::Bench,
         subject: plan.subject,
         seed: plan.seed,

@@ -60,6 +60,7 @@ pub(super) async fn execute(
         planned: waiting.len(),
         policy: PassPolicy::default(),
         profile: Some(profile),
+        call_tools: &[],
         jobs: plan.jobs.get(),
         probe: None,
     };

@@ -43,6 +43,7 @@ pub(super) struct Start<'a> {
     pub(super) probe: Option<&'a ProbeResult>,
     pub(super) policy: PassPolicy,
     pub(super) profile: Option<Profile>,
+    pub(super) call_tools: &'a [String],
 }
 
 impl Start<'_> {
@@ -63,6 +64,7 @@ impl Start<'_> {
             planned: self.planned,
             policy: self.policy,
             profile: self.profile,
+            call_tools: self.call_tools.to_vec(),
         }
     }
 }

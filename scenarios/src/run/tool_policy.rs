@@ -8,6 +8,7 @@ use serde_json::Value;
 pub struct ToolPolicy {
     all: bool,
     names: GlobSet,
+    values: Vec<String>,
 }
 
 impl ToolPolicy {
@@ -28,7 +29,13 @@ impl ToolPolicy {
                 }
             }
         }
-        Ok(Self { all, names: names.build()? })
+        let values = values.iter().map(|value| value.as_ref().to_owned()).collect();
+        Ok(Self { all, names: names.build()?, values })
+    }
+
+    /// The values that it was made from.
+    pub(super) fn values(&self) -> &[String] {
+        &self.values
     }
 
     /// Whether a tool, as listed by the server, may be called.

@@ -116,6 +116,7 @@ pub(super) async fn execute(
     let cases = planned_cases(&plan, &facts, failed.as_ref(), needs_token_in)?;
     let start = Start {
         profile: None,
+        call_tools: plan.call_tools.values(),
         kind: RunKind::Validate,
         subject: plan.subject.clone(),
         seed: plan.seed,
