@@ -11,7 +11,7 @@ mod store;
 mod tests;
 mod tokens;
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -90,6 +90,35 @@ pub fn limit(content: ModelContent, limits: OutputLimits, store: Option<&OutputS
         Some(tokens) if tokens <= limits.warn => (content, Outcome::Whole),
         Some(tokens) => (content, Outcome::Large { tokens }),
         None => truncate(content, &texts, limits.truncate, store),
+    }
+}
+
+/// Whether a result is so short that [`limit`] returns it unchanged and at once.
+pub(crate) fn is_short(content: &ModelContent, limits: OutputLimits) -> bool {
+    let mut left = Bytes(limits.warn.min(limits.truncate));
+    content.parts.iter().all(|part| match part {
+        ContentPart::Text { text } => left.take(text.len()),
+        ContentPart::Json { value } => serde_json::to_writer(&mut left, value).is_ok(),
+        ContentPart::Image { .. } | ContentPart::Audio { .. } => left.take(media_tokens(part)),
+    })
+}
+
+/// A number of bytes that may still be written.
+struct Bytes(usize);
+
+impl Bytes {
+    fn take(&mut self, count: usize) -> bool {
+        self.0.checked_sub(count).map(|left| self.0 = left).is_some()
+    }
+}
+
+impl io::Write for Bytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.take(bytes.len()) { Ok(bytes.len()) } else { Err(io::ErrorKind::FileTooLarge.into()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     connection::{Connection, PendingRequest, RequestTimeouts},
-    drift::Fingerprint,
     error::CallError,
     event::{CallId, ClientEventKind},
+    fingerprint::Fingerprint,
 };
 
 pub(crate) const METHOD: &str = "tools/call";

@@ -43,6 +43,7 @@ pub mod tool;
 
 mod digest;
 mod direct;
+mod fingerprint;
 mod jitter;
 mod lifecycle;
 mod tracked;
@@ -56,10 +57,11 @@ pub use config::{
     StdioEndpoint, Timeouts,
 };
 pub use connection::{CloseReport, Connection};
-pub use drift::{Drift, Fingerprint, Severity};
+pub use drift::{Drift, Severity};
 pub use error::{CallError, ConnectError, ConnectFailure, ListError, ListErrorKind, Stage, TimeoutKind};
 pub use event::{CallId, ClientEvent, ClientEventKind, EventSink};
 pub use evidence::Transport;
+pub use fingerprint::Fingerprint;
 pub use host::{HostLink, HostRequest, HostRequestKind, HostRequests, HostSupport, Root};
 pub use lifecycle::{Remembered, connect, connect_over, connect_with};
 pub use manager::{ManagedServer, Manager, ManagerOptions, Status};

@@ -2,18 +2,30 @@
 //!
 //! Reads one page of `tools/list`. An invalid tool is omitted and does not affect the others.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{Arc, OnceLock},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::catalog::hints::CacheHints;
+use crate::{catalog::hints::CacheHints, fingerprint::Fingerprint};
 
 /// A tool of a server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tool {
     wire: Map<String, Value>,
+    /// Computed once, because each call compares it.
+    #[serde(skip)]
+    fingerprint: OnceLock<Fingerprint>,
+}
+
+impl PartialEq for Tool {
+    fn eq(&self, other: &Self) -> bool {
+        self.wire == other.wire
+    }
 }
 
 /// A tool that was omitted because it is invalid.
@@ -69,7 +81,7 @@ impl Tool {
             wire.remove("outputSchema");
             refuse("`outputSchema` is not an object; the tool is kept without it")
         });
-        Ok((Self { wire }, complaint))
+        Ok((Self { wire, fingerprint: OnceLock::new() }, complaint))
     }
 
     /// The server's name of the tool.
@@ -112,6 +124,12 @@ impl Tool {
     #[must_use]
     pub fn wire(&self) -> &Map<String, Value> {
         &self.wire
+    }
+
+    /// A hash of everything that a caller relies on.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        *self.fingerprint.get_or_init(|| Fingerprint::new(&self.wire))
     }
 
     fn text(&self, field: &str) -> Option<&str> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{CallReport, Host, HostEvent, HostTool, tools::Resolved};
 use crate::{
     filter::{ContentPart, ModelContent, for_model},
-    output::{Outcome, limit},
+    output::{Outcome, is_short, limit},
     permissions::{Approver, GateOutcome},
     search::tool as search_tool,
 };
@@ -172,8 +172,11 @@ impl Host {
         if decision.allowed { Ok(()) } else { Err(denied(decision.reason)) }
     }
 
-    /// Applies the output limits. A complete text is written to a file on a thread for blocking work.
+    /// Applies the output limits. A result that may be long is counted, and written to a file, on a thread for blocking work.
     pub(super) async fn limit(&self, content: ModelContent) -> (ModelContent, Outcome) {
+        if is_short(&content, self.inner.options.limits) {
+            return (content, Outcome::Whole);
+        }
         let (limits, store) = (self.inner.options.limits, self.inner.options.store.clone());
         match tokio::task::spawn_blocking(move || limit(content, limits, store.as_ref())).await {
             Ok(limited) => limited,

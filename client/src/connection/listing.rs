@@ -11,9 +11,10 @@ use tokio::time::Instant;
 use super::{Connection, request::RequestTimeouts};
 use crate::{
     catalog::hints::CacheHints,
-    drift::{Drift, Fingerprint, Severity, compare},
+    drift::{Drift, Severity, compare},
     error::{CallError, ListError, ListErrorKind},
     event::ClientEventKind,
+    fingerprint::Fingerprint,
     pagination::{PageGuard, Step},
     tool::{Collector, Tool, ToolList},
 };
