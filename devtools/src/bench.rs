@@ -1,6 +1,7 @@
-//! Benchmarks of the mock servers and of the client. Only ratios within one run are judged.
+//! Benchmarks of the mock servers, of the client and of the host of an agent. Ratios are judged within one run.
 
 mod client;
+mod host;
 mod measure;
 mod mock;
 
@@ -15,6 +16,8 @@ pub(crate) enum Command {
     Mock(mock::Args),
     /// Measure the client against rmcp, hyper and the TypeScript SDK.
     Client(client::Args),
+    /// Measure the host of an agent with 50 servers and 5,000 tools.
+    Host(host::Args),
 }
 
 /// Runs a benchmark.
@@ -22,5 +25,6 @@ pub(crate) fn run(command: &Command) -> CommandResult {
     match command {
         Command::Mock(args) => mock::run(args),
         Command::Client(args) => client::run(args),
+        Command::Host(args) => host::run(args),
     }
 }

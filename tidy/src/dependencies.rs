@@ -29,7 +29,10 @@ const RULES: [(&str, &[&str]); 13] = [
         ],
     ),
     ("client", &["evidence", "test-support"]),
-    ("devtools", &["client", "diagnostics", "evidence", "mock-servers", "reports", "scenarios", "test-support"]),
+    (
+        "devtools",
+        &["agent", "client", "diagnostics", "evidence", "mock-servers", "reports", "scenarios", "test-support"],
+    ),
     ("diagnostics", &[]),
     ("evidence", &[]),
     ("mock-servers", &["diagnostics", "evidence", "test-support"]),

@@ -63,7 +63,7 @@ impl Command {
             (Some("ci"), _) => Self::Ci,
             (Some("tidy"), _) => Self::Run(Program::Tidy, Profile::Dev),
             (Some("features" | "requirements" | "interop" | "prove"), _) => Self::Run(Program::Devtools, Profile::Dev),
-            (Some("bench"), Some("mock" | "client")) => {
+            (Some("bench"), Some("mock" | "client" | "host")) => {
                 // Figures of a debug build are not meaningful.
                 let any_build = arguments.iter().any(|argument| argument == OsStr::new("--any-build"));
                 Self::Run(Program::Devtools, if any_build { Profile::Dev } else { Profile::Release })
@@ -93,6 +93,7 @@ mod tests {
             ("interop --list", tool(Profile::Dev)),
             ("bench mock", tool(Profile::Release)),
             ("bench client --quick --any-build", tool(Profile::Dev)),
+            ("bench host", tool(Profile::Release)),
             ("bench load.yaml", Command::Run(Program::Product, Profile::Dev)),
             ("help conformance", Command::Run(Program::Product, Profile::Dev)),
             ("--version", Command::Run(Program::Product, Profile::Dev)),

@@ -1,7 +1,7 @@
-//! `bench client`: compares tool calls of the built-in client with rmcp, a hyper loop and the TypeScript SDK.
+//! `bench client`: compares tool calls of the built-in client with the host of an agent, rmcp, a hyper loop and the TypeScript SDK.
 //!
 //! All clients call the same mock server in one run. Times depend on the machine, so only ratios are judged: the built-in
-//! client must be at least as fast as rmcp everywhere.
+//! client must be at least as fast as rmcp everywhere, and the host almost as fast as the built-in client.
 
 mod caller;
 mod figures;

@@ -2,6 +2,7 @@
 //! calls for that time and prints a line with the measurement. It exits when its input closes.
 
 mod builtin;
+mod host;
 mod hyper;
 mod rmcp;
 
@@ -48,6 +49,8 @@ pub(crate) struct CallerArgs {
 pub(super) enum Kind {
     /// The built-in client.
     Builtin,
+    /// The host of an agent, which calls through the built-in client.
+    Host,
     /// rmcp alone.
     Rmcp,
     /// hyper with constant requests, which parses the responses. No client can be much faster.
@@ -55,7 +58,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 3] = [Self::Builtin, Self::Rmcp, Self::Hyper];
+    pub(super) const ALL: [Self; 4] = [Self::Builtin, Self::Host, Self::Rmcp, Self::Hyper];
 
     /// Whether it supports HTTP (`true`) or stdio (`false`).
     pub(super) fn calls_over(self, http: bool) -> bool {
@@ -65,6 +68,7 @@ impl Kind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Builtin => "builtin",
+            Self::Host => "host",
             Self::Rmcp => "rmcp",
             Self::Hyper => "hyper",
         }
@@ -93,6 +97,7 @@ pub(super) fn run(args: &CallerArgs) -> CommandResult {
     let outcome = runtime.block_on(async {
         match args.kind {
             Kind::Builtin => serve(builtin::users(args).await?).await,
+            Kind::Host => serve(host::users(args).await?).await,
             Kind::Rmcp => serve(rmcp::users(args).await?).await,
             Kind::Hyper => serve(hyper::users(args).await?).await,
         }

@@ -10,6 +10,8 @@ use super::{caller::Kind, figures::Row};
 const FORMAT: u32 = 1;
 /// Minimum ratio of the calls per second of the built-in client to those of rmcp.
 const MIN_RATIO: f64 = 1.0;
+/// Maximum ratio of the calls per second of the built-in client to those of the host.
+const MAX_HOST_RATIO: f64 = 1.10;
 
 /// All measurements.
 #[derive(Debug, Serialize)]
@@ -26,8 +28,20 @@ pub(super) struct Report {
     passed: bool,
 }
 
+/// Whether the built-in client is fast enough, and whether the host is.
+fn row_results(row: &Row) -> [(String, bool); 2] {
+    let ratio_to = |kind: Kind| row.client(kind.name()).map(|client| client.speed_ratio);
+    [
+        (format!("at least {MIN_RATIO:.1} times rmcp"), ratio_to(Kind::Rmcp).is_some_and(|ratio| ratio >= MIN_RATIO)),
+        (
+            format!("at most {MAX_HOST_RATIO:.2} times the host"),
+            ratio_to(Kind::Host).is_some_and(|ratio| ratio <= MAX_HOST_RATIO),
+        ),
+    ]
+}
+
 fn row_passed(row: &Row) -> bool {
-    row.client(Kind::Rmcp.name()).is_some_and(|rmcp| rmcp.speed_ratio >= MIN_RATIO)
+    row_results(row).iter().all(|(_, passed)| *passed)
 }
 
 impl Report {
@@ -44,12 +58,14 @@ impl Report {
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for row in &self.rows {
-            let verdict = if row_passed(row) { "passed" } else { "FAILED" };
-            let _ = writeln!(
-                text,
-                "{} {}, {} at a time: at least {MIN_RATIO:.1} times rmcp: {verdict}",
-                row.transport, row.revision, row.in_flight
-            );
+            for (rule, passed) in row_results(row) {
+                let verdict = if passed { "passed" } else { "FAILED" };
+                let _ = writeln!(
+                    text,
+                    "{} {}, {} at a time: {rule}: {verdict}",
+                    row.transport, row.revision, row.in_flight
+                );
+            }
             for client in &row.clients {
                 let _ = writeln!(
                     text,
@@ -80,7 +96,7 @@ mod tests {
     use super::*;
     use crate::bench::client::figures::Client;
 
-    fn row(speed_ratio: f64) -> Row {
+    fn row(speed_ratio: f64, host: f64) -> Row {
         let client = |name, speed_ratio| Client {
             name,
             per_second: 100.0,
@@ -90,16 +106,19 @@ mod tests {
             highest: speed_ratio,
             cpu_ratio: 1.0,
         };
-        let clients = vec![client("builtin", 1.0), client("rmcp", speed_ratio), client("hyper", 0.2)];
+        let clients =
+            vec![client("builtin", 1.0), client("host", host), client("rmcp", speed_ratio), client("hyper", 0.2)];
         Row { transport: "http", revision: "2026-07-28", in_flight: 64, clients }
     }
 
     #[test]
-    fn only_the_ratio_to_rmcp_is_judged() {
-        let report = Report::new(vec![row(1.0), row(3.0)], false);
+    fn only_the_ratios_to_rmcp_and_to_the_host_are_judged() {
+        let report = Report::new(vec![row(1.0, 1.1), row(3.0, 0.9)], false);
         assert!(report.passed() && !report.text().contains("FAILED"), "{}", report.text());
-        let report = Report::new(vec![row(3.0), row(0.99)], true);
-        assert!(!report.passed());
-        assert_eq!(report.text().matches("FAILED").count(), 1, "{}", report.text());
+        for slow in [row(0.99, 1.0), row(3.0, 1.11)] {
+            let report = Report::new(vec![row(3.0, 1.0), slow], true);
+            assert!(!report.passed());
+            assert_eq!(report.text().matches("FAILED").count(), 1, "{}", report.text());
+        }
     }
 }
