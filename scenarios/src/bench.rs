@@ -5,16 +5,23 @@
 //! a user sends its next call after a response, so a stall is measured once per user (coordinated omission); the result has
 //! a warning about this.
 //!
-//! Only [`connect`] uses MCP. One task owns the histogram; calls send their samples through a channel, so that a timed call
-//! takes no lock.
+//! Two drivers execute loads. [`run`] drives any [`Caller`], as the complete client in [`connect`]: one task owns the
+//! histogram, and calls send their samples through a channel, so that a timed call takes no lock. [`raw`] sends encoded
+//! requests itself, from threads that share nothing.
 
 mod alarm;
 mod closed;
 pub mod connect;
+mod expectation;
+mod failure;
 mod figures;
+mod generator;
 mod open;
 mod plan;
+mod rate;
+pub(crate) mod raw;
 mod recorder;
+mod series;
 mod shared;
 pub mod threshold;
 mod warnings;
@@ -33,10 +40,13 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     alarm::{Alarm, PreciseAlarm},
+    generator::CpuTime,
     recorder::Recorder,
     shared::{Sample, Shared, Timing},
 };
 pub use self::{
+    expectation::{ResultExpectation, UNEXPECTED_RESULT},
+    failure::CallFailure,
     figures::LoadFigures,
     plan::{LoadPlan, PlanError},
     threshold::{Threshold, ThresholdError},
@@ -59,8 +69,8 @@ pub trait Caller: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The error kind: a short, stable name. Errors are counted by kind.
-    fn call(&self, n: u64) -> impl Future<Output = Result<(), String>> + Send;
+    /// The failure. Failures are counted by kind.
+    fn call(&self, n: u64) -> impl Future<Output = Result<(), CallFailure>> + Send;
 }
 
 /// Progress of a load test, including the warm-up.
@@ -101,6 +111,7 @@ async fn run_with<C: Caller>(
     cancel: CancellationToken,
 ) -> LoadResult {
     let (samples, inbox) = mpsc::unbounded_channel();
+    let cpu = CpuTime::of_process();
     let shared = Arc::new(Shared::new(plan, caller, samples));
     let timing = Arc::clone(&shared.timing);
     let work = async { tokio::join!(generate(plan, shared, alarm), Recorder::collect(inbox, &timing)) };
@@ -108,7 +119,7 @@ async fn run_with<C: Caller>(
     let mut ticks = interval_at(timing.start + PROGRESS_EVERY, PROGRESS_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut give_up_at = None;
-    let (generated, mut recorder) = loop {
+    let (mut generated, recorder) = loop {
         tokio::select! {
             done = &mut work => break done,
             _ = ticks.tick() => progress(timing.progress()),
@@ -122,23 +133,32 @@ async fn run_with<C: Caller>(
         }
     };
     progress(timing.progress());
-    generated.record_unsent(&mut recorder);
-    let figures = LoadFigures::new(plan, &timing, &generated, &recorder);
-    result(plan, figures, &timing, &generated, recorder)
+    generated.cpu = CpuTime::shared(CpuTime::of_process().saturating_sub(cpu));
+    finish(plan, &timing, &generated, recorder)
 }
 
-/// The result of a load test, with thresholds and warnings but without name and transport.
-fn result(
-    plan: &LoadPlan,
-    figures: LoadFigures,
-    timing: &Timing,
-    generated: &Generated,
-    recorder: Recorder,
-) -> LoadResult {
-    let run = warnings::Run { plan, figures: &figures, recorder: &recorder, lag: generated.lag, cut: timing.was_cut() };
+/// The result of a load test, with thresholds and warnings but without name, transport and driver.
+fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder: Recorder) -> LoadResult {
+    // Waiting for the last responses needs no CPU time, so it does not count as elapsed.
+    let elapsed = timing.end().min(Instant::now()).saturating_duration_since(timing.start);
+    generated.record_unsent(&mut recorder);
+    let figures = LoadFigures::new(plan, timing, generated, &recorder);
+    let generator = generated.cpu.generator(generated.lag, elapsed, plan.rate());
+    let run = warnings::Run {
+        plan,
+        figures: &figures,
+        recorder: &recorder,
+        generator: &generator,
+        cut: timing.was_cut(),
+    };
+    let warnings = warnings::warnings(&run);
+    let percentile = |percentile| recorder.latencies.percentile(percentile);
+    let evaluated = plan.thresholds().iter().map(|threshold| threshold.evaluate(&figures, percentile));
+    let thresholds = rate::check(&run).into_iter().chain(evaluated).collect();
     LoadResult {
         name: String::new(),
         transport: String::new(),
+        driver: String::new(),
         shape: plan.describe_shape(),
         counted_ms: u64::try_from(figures.window.as_millis()).unwrap_or(u64::MAX),
         offered: figures.offered,
@@ -148,9 +168,17 @@ fn result(
         offered_rate: figures.offered_rate(),
         achieved_rate: figures.achieved_rate,
         latency: figures.latency,
-        thresholds: plan.thresholds().iter().map(|threshold| threshold.evaluate(&figures)).collect(),
-        warnings: warnings::warnings(&run),
+        uncorrected: recorder.uncorrected.summary(),
+        thresholds,
+        warnings,
         errors: recorder.errors,
+        error_samples: recorder.samples,
+        bytes_sent: recorder.bytes_sent,
+        bytes_received: recorder.bytes_received,
+        generator: Some(generator),
+        interval_ms: u64::try_from(recorder.series.interval().as_millis()).unwrap_or(u64::MAX),
+        series: recorder.series.points(),
+        histogram: recorder.latencies.buckets(),
     }
 }
 
@@ -169,10 +197,12 @@ struct Generated {
     offered: u64,
     /// Counted calls that were sent until then.
     sent: u64,
-    /// Counted calls that were due and not sent.
-    unsent: Option<Unsent>,
+    /// Counted calls that were due and not sent, by worker.
+    unsent: Vec<Unsent>,
     /// Maximum delay of the generator itself, without waiting for calls in flight.
     lag: Duration,
+    /// CPU time of the generator.
+    cpu: CpuTime,
 }
 
 /// Consecutive calls that were due and not sent.
@@ -187,12 +217,29 @@ struct Unsent {
 }
 
 impl Generated {
+    /// Adds what another worker generated.
+    fn merge(&mut self, other: Self) {
+        self.offered += other.offered;
+        self.sent += other.sent;
+        self.unsent.extend(other.unsent);
+        self.lag = self.lag.max(other.lag);
+        self.cpu.merge(other.cpu);
+    }
+
     /// Records unsent calls with the time they waited: they would have taken at least that long.
     fn record_unsent(&self, recorder: &mut Recorder) {
+        let now = Instant::now();
+        for unsent in &self.unsent {
+            unsent.record(recorder, now);
+        }
+    }
+}
+
+impl Unsent {
+    fn record(self, recorder: &mut Recorder, now: Instant) {
         /// Above this number, one entry represents several calls; the histogram is the same.
         const ENTRIES: u64 = 100_000;
-        let Some(Unsent { first, last, count }) = self.unsent else { return };
-        let now = Instant::now();
+        let Self { first, last, count } = self;
         let entries = count.min(ENTRIES);
         for entry in 0..entries {
             let share = entry as f64 / entries.saturating_sub(1).max(1) as f64;
@@ -207,15 +254,16 @@ impl Generated {
 async fn call_once<C: Caller>(shared: &Shared<C>, n: u64, intended: Instant) {
     let timing = &shared.timing;
     timing.sent();
+    let sent = Instant::now();
     let limited = tokio::time::timeout(shared.limit, shared.caller.call(n));
     let outcome = match timing.unless_given_up(limited).await {
         Some(Ok(Ok(()))) => Ok(()),
-        Some(Ok(Err(kind))) => Err(Some(kind)),
-        Some(Err(_)) => Err(Some(TIMED_OUT.to_owned())),
+        Some(Ok(Err(failure))) => Err(Some(failure)),
+        Some(Err(_)) => Err(Some(CallFailure::new(TIMED_OUT, format!("no response within {:?}", shared.limit)))),
         None => Err(None),
     };
     timing.done(outcome.is_ok());
     if timing.counts(intended) {
-        shared.send(Sample { intended, ended: Instant::now(), outcome });
+        shared.send(Sample { intended, sent, ended: Instant::now(), outcome });
     }
 }

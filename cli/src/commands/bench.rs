@@ -8,7 +8,7 @@ use scenarios::{
     Scenario,
     catalog::ScenarioCatalog,
     load::Vocabulary,
-    model::{Closed, Load, Open, Shape},
+    model::{Closed, Driver, Load, LoadExpect, Open, Shape},
     plan::Plan,
     run::{BenchPlan, LoadTask, RunPlan, fresh_seed},
     select::Selection,
@@ -75,6 +75,34 @@ struct LoadArgs {
     /// Pass/fail threshold, for example `p99 < 50ms`, `error_rate <= 1%`, `achieved_rate >= 100/s` or `offered_ratio >= 95%`.
     #[arg(long, value_name = "CONDITION")]
     threshold: Vec<String>,
+    /// Minimum share of the rate that must return a result; 0 accepts any [default: 95%].
+    #[arg(long, value_name = "PERCENT", requires = "rate")]
+    min_rate: Option<String>,
+    /// What sends the calls: `raw` encoded requests at the lowest cost, or the complete `client` [default: raw where it
+    /// supports the server and the tool].
+    #[arg(long, value_enum)]
+    driver: Option<DriverArg>,
+    /// Text that the result of each call contains; a call with another result fails.
+    #[arg(long, value_name = "TEXT")]
+    expect_text: Option<String>,
+}
+
+/// A driver.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum DriverArg {
+    /// Send encoded requests over stdio or Streamable HTTP.
+    Raw,
+    /// Use the complete client.
+    Client,
+}
+
+impl From<DriverArg> for Driver {
+    fn from(driver: DriverArg) -> Self {
+        match driver {
+            DriverArg::Raw => Self::Raw,
+            DriverArg::Client => Self::Client,
+        }
+    }
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, String> {
@@ -87,14 +115,16 @@ impl LoadArgs {
             Some(rate) => Shape::Open(Open { rate, max_in_flight: self.max_in_flight }),
             None => Shape::Closed(Closed { users: self.users.map_or(1, NonZeroUsize::get) }),
         };
+        let duration = self.duration.unwrap_or(HumanDuration::from_millis(10_000));
         Load {
-            tool: tool.to_owned(),
             arguments: self.arguments.clone(),
-            shape,
-            duration: self.duration.unwrap_or(HumanDuration::from_millis(10_000)),
             warmup: Some(self.warmup.unwrap_or(HumanDuration::from_millis(1_000))),
             timeout: self.timeout,
             thresholds: self.threshold.clone(),
+            min_rate: self.min_rate.clone(),
+            driver: self.driver.map(Driver::from),
+            expect: LoadExpect { text: self.expect_text.clone(), ..LoadExpect::default() },
+            ..Load::new(tool, shape, duration)
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) const DEFAULT_IN_FLIGHT: usize = 10_000;
 /// scheduled times, so the queue needs no memory and the schedule does not shift.
 pub(super) async fn generate<C: Caller>(open: &Open, shared: Arc<Shared<C>>, mut alarm: impl Alarm) -> Generated {
     let timing = Arc::clone(&shared.timing);
-    let schedule = Schedule { start: timing.start, rate: open.rate };
+    let schedule = Schedule::share(timing.start, open.rate, 0, 1);
     let places = Arc::new(Semaphore::new(open.max_in_flight.unwrap_or(DEFAULT_IN_FLIGHT)));
     let mut generated = Generated::default();
     let mut unblocked = timing.start;
@@ -49,28 +49,42 @@ pub(super) async fn generate<C: Caller>(open: &Open, shared: Arc<Shared<C>>, mut
         // A late schedule must not starve the recorder, which runs in the same task.
         tokio::task::coop::consume_budget().await;
     }
-    generated.unsent = schedule.unsent(next, timing.count_from, timing.end());
-    generated.offered = generated.sent + generated.unsent.map_or(0, |unsent| unsent.count);
+    generated.unsent.extend(schedule.unsent(next, timing.count_from, timing.end()));
+    generated.offered = generated.sent + generated.unsent.iter().map(|unsent| unsent.count).sum::<u64>();
     generated
 }
 
-/// The scheduled times of calls.
+/// The scheduled times of calls, or of every n-th call.
 #[derive(Clone, Copy)]
-struct Schedule {
+pub(super) struct Schedule {
     start: Instant,
+    /// Calls per second of all shares.
     rate: f64,
+    first: u64,
+    step: u64,
 }
 
 impl Schedule {
-    /// The scheduled time of call `n`.
-    fn due(self, n: u64) -> Instant {
-        self.start + Duration::from_secs_f64(n as f64 / self.rate)
+    /// The share of one worker of several, which send the calls in turn.
+    pub(super) fn share(start: Instant, rate: f64, worker: usize, workers: usize) -> Self {
+        Self { start, rate, first: worker as u64, step: workers as u64 }
+    }
+
+    /// The number of call `n` of this share among all calls.
+    pub(super) fn number(self, n: u64) -> u64 {
+        self.first + n * self.step
+    }
+
+    /// The scheduled time of call `n` of this share.
+    pub(super) fn due(self, n: u64) -> Instant {
+        self.start + Duration::from_secs_f64(self.number(n) as f64 / self.rate)
     }
 
     /// The first call that is due at this time or later.
     fn first_from(self, moment: Instant) -> u64 {
-        let guess = (moment.saturating_duration_since(self.start).as_secs_f64() * self.rate).floor();
-        // The estimate has a rounding error, which the comparison corrects.
+        let calls = moment.saturating_duration_since(self.start).as_secs_f64() * self.rate;
+        let guess = ((calls - self.first as f64) / self.step as f64).floor();
+        // The estimate has a rounding error, which the comparison corrects. A negative one becomes 0.
         let mut n = (guess as u64).saturating_sub(1);
         while self.due(n) < moment {
             n += 1;
@@ -79,7 +93,7 @@ impl Schedule {
     }
 
     /// The calls from this number on that were due within the window.
-    fn unsent(self, next: u64, from: Instant, end: Instant) -> Option<Unsent> {
+    pub(super) fn unsent(self, next: u64, from: Instant, end: Instant) -> Option<Unsent> {
         let first = next.max(self.first_from(from));
         let after = self.first_from(end);
         (first < after).then(|| Unsent { first: self.due(first), last: self.due(after - 1), count: after - first })

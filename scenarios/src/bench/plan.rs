@@ -1,10 +1,13 @@
 //! A validated [`Load`] with parsed thresholds.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use thiserror::Error;
 
-use super::threshold::{Threshold, ThresholdError};
+use super::{
+    ResultExpectation,
+    threshold::{Threshold, ThresholdError},
+};
 use crate::model::{Load, Shape};
 
 /// Default timeout of one call.
@@ -19,14 +22,20 @@ const RATES: std::ops::RangeInclusive<f64> = 0.000_01..=1_000_000.0;
 /// Maximum number of calls in flight.
 const MAX_IN_FLIGHT: usize = 1_000_000;
 
+/// Default minimum share of the rate.
+const MIN_RATE: f64 = 0.95;
+
 /// A validated load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct LoadPlan {
     shape: Shape,
     duration: Duration,
     warmup: Duration,
     timeout: Duration,
     thresholds: Vec<Threshold>,
+    /// 1 is the whole rate.
+    min_rate: f64,
+    expectation: Arc<ResultExpectation>,
 }
 
 /// An invalid load.
@@ -63,6 +72,18 @@ pub enum PlanError {
         #[source]
         source: ThresholdError,
     },
+    /// The minimum share of the rate is invalid.
+    #[error("min_rate is `{text}`, but must be a percentage from 0% to 100%")]
+    MinRate {
+        /// The text.
+        text: String,
+    },
+    /// The schema of the expected result is invalid.
+    #[error("the schema of the expected result is invalid: {reason}")]
+    Schema {
+        /// The reason.
+        reason: String,
+    },
 }
 
 impl LoadPlan {
@@ -83,7 +104,29 @@ impl LoadPlan {
         let read =
             |(index, text): (usize, &String)| text.parse().map_err(|source| PlanError::Threshold { index, source });
         let thresholds = load.thresholds.iter().enumerate().map(read).collect::<Result<_, _>>()?;
-        Ok(Self { shape: load.shape, duration: load.duration.0, warmup, timeout, thresholds })
+        let min_rate = load.min_rate.as_deref().map_or(Ok(MIN_RATE), parse_share)?;
+        let expectation = ResultExpectation::new(&load.expect).map_err(|reason| PlanError::Schema { reason })?;
+        Ok(Self {
+            shape: load.shape,
+            duration: load.duration.0,
+            warmup,
+            timeout,
+            thresholds,
+            min_rate,
+            expectation: Arc::new(expectation),
+        })
+    }
+
+    /// Minimum share of the rate of an open loop that must return a result in time. 1 is the whole rate.
+    #[must_use]
+    pub fn min_rate(&self) -> f64 {
+        self.min_rate
+    }
+
+    /// The expected result of each call.
+    #[must_use]
+    pub fn expectation(&self) -> Arc<ResultExpectation> {
+        Arc::clone(&self.expectation)
     }
 
     /// When calls are sent.
@@ -116,6 +159,15 @@ impl LoadPlan {
         &self.thresholds
     }
 
+    /// Calls per second of an open loop.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        match self.shape {
+            Shape::Open(open) => Some(open.rate),
+            Shape::Closed(_) => None,
+        }
+    }
+
     /// Maximum number of calls in flight.
     #[must_use]
     pub fn concurrency(&self) -> usize {
@@ -145,6 +197,14 @@ fn check_shape(shape: &Shape) -> Result<(), PlanError> {
         Shape::Open(open) if !RATES.contains(&open.rate) => Err(PlanError::Rate { rate: open.rate }),
         Shape::Open(open) => open.max_in_flight.map_or(Ok(()), |most| check_count("max_in_flight", most)),
     }
+}
+
+/// Parses `95%`, and `0`.
+fn parse_share(text: &str) -> Result<f64, PlanError> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    let percent = number.parse::<f64>().ok().filter(|percent| (0.0..=100.0).contains(percent));
+    let unit = text.trim().ends_with('%') || percent == Some(0.0);
+    percent.filter(|_| unit).map(|percent| percent / 100.0).ok_or_else(|| PlanError::MinRate { text: text.to_owned() })
 }
 
 fn check_count(what: &'static str, count: usize) -> Result<(), PlanError> {

@@ -29,8 +29,8 @@ where
     F: Fn(u64) -> R + Send + Sync + 'static,
     R: Future<Output = Result<(), String>> + Send,
 {
-    async fn call(&self, n: u64) -> Result<(), String> {
-        (self.0)(n).await
+    async fn call(&self, n: u64) -> Result<(), CallFailure> {
+        (self.0)(n).await.map_err(CallFailure::from)
     }
 }
 
@@ -50,15 +50,7 @@ fn users(users: usize) -> Shape {
 
 /// A load of ten seconds without a warm-up.
 fn load(shape: Shape) -> Load {
-    Load {
-        tool: "echo".to_owned(),
-        arguments: None,
-        shape,
-        duration: HumanDuration(Duration::from_secs(10)),
-        warmup: None,
-        timeout: None,
-        thresholds: Vec::new(),
-    }
+    Load::new("echo", shape, HumanDuration(Duration::from_secs(10)))
 }
 
 async fn run_load<F, R>(load: &Load, call: F) -> LoadResult

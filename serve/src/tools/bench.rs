@@ -118,13 +118,11 @@ fn load(arguments: &Arguments, limits: &Limits) -> Result<Load, ToolError> {
         (users, None) => Shape::Closed(Closed { users: users.map_or(1, NonZeroUsize::get) }),
     };
     Ok(Load {
-        tool: arguments.tool.clone(),
         arguments: arguments.arguments.clone(),
-        shape,
-        duration,
         warmup: Some(warmup),
         timeout: Some(timeout),
         thresholds: arguments.thresholds.clone(),
+        ..Load::new(arguments.tool.clone(), shape, duration)
     })
 }
 

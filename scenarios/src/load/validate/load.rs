@@ -18,6 +18,7 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     for (position, text) in load.thresholds.iter().enumerate() {
         threshold(text, spot.key("thresholds").item(position), findings);
     }
+    super::values::check(&load.expect.values, spot.key("expect").key("values"), findings);
     // The load engine has further ranges.
     if findings.found.len() == before
         && let Err(cause) = LoadPlan::new(load)
@@ -81,6 +82,8 @@ fn out_of_range(cause: &PlanError, spot: TreeCursor<'_>, findings: &mut Findings
         PlanError::Count { what, .. } => spot.key("shape").key("closed").key(what),
         PlanError::Duration { what, .. } => spot.key(what),
         PlanError::Threshold { index, .. } => spot.key("thresholds").item(*index),
+        PlanError::MinRate { .. } => spot.key("min_rate"),
+        PlanError::Schema { .. } => spot.key("expect").key("schema"),
     };
     findings.value(spot, cause.to_string(), "use a value in the range");
 }

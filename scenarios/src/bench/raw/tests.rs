@@ -1,0 +1,1 @@
+//! The raw driver against mock servers.
