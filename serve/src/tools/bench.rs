@@ -156,7 +156,8 @@ impl Output for LoadReport {
             );
         }
         for (kind, count) in &load.errors {
-            let _ = writeln!(text, "error {kind}: {count}");
+            let sample = load.error_samples.get(kind).map(|sample| format!(" ({})", sample.text)).unwrap_or_default();
+            let _ = writeln!(text, "error {kind}: {count}{sample}");
         }
         for threshold in &load.thresholds {
             let verdict = if threshold.passed { "passed" } else { "FAILED" };
