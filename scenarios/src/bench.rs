@@ -10,6 +10,7 @@
 //! requests itself, from threads that share nothing.
 
 mod alarm;
+mod arrivals;
 mod closed;
 pub mod connect;
 mod expectation;
@@ -40,6 +41,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     alarm::{Alarm, PreciseAlarm},
+    arrivals::Schedule,
     generator::CpuTime,
     recorder::Recorder,
     shared::{Sample, Shared, Timing},
@@ -185,7 +187,7 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
 /// Sends the calls of the plan. Calls may be in flight when it returns.
 async fn generate<C: Caller>(plan: &LoadPlan, shared: Arc<Shared<C>>, alarm: impl Alarm) -> Generated {
     match plan.shape() {
-        Shape::Open(open) => open::generate(open, shared, alarm).await,
+        Shape::Open(_) => open::generate(plan, shared, alarm).await,
         Shape::Closed(closed) => closed::generate(closed, shared).await,
     }
 }
@@ -206,14 +208,15 @@ struct Generated {
 }
 
 /// Consecutive calls that were due and not sent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Unsent {
-    /// When the first was due.
-    first: Instant,
-    /// When the last was due.
-    last: Instant,
+    /// Position of the first one in the schedule.
+    first: f64,
+    /// Distance of their positions.
+    step: f64,
     /// Their number.
     count: u64,
+    schedule: Schedule,
 }
 
 impl Generated {
@@ -236,15 +239,15 @@ impl Generated {
 }
 
 impl Unsent {
-    fn record(self, recorder: &mut Recorder, now: Instant) {
+    fn record(&self, recorder: &mut Recorder, now: Instant) {
         /// Above this number, one entry represents several calls; the histogram is the same.
         const ENTRIES: u64 = 100_000;
-        let Self { first, last, count } = self;
-        let entries = count.min(ENTRIES);
+        let entries = self.count.min(ENTRIES);
+        let last = (self.count - 1) as f64 * self.step;
         for entry in 0..entries {
             let share = entry as f64 / entries.saturating_sub(1).max(1) as f64;
-            let due = first + last.saturating_duration_since(first).mul_f64(share);
-            let weight = count / entries + u64::from(entry < count % entries);
+            let due = self.schedule.time_of_unsent(self.first + last * share);
+            let weight = self.count / entries + u64::from(entry < self.count % entries);
             recorder.record_open(now.saturating_duration_since(due), weight);
         }
     }

@@ -98,7 +98,7 @@ fn start(plan: &LoadPlan, workers: Vec<Worker>, timing: &Arc<Timing>) -> io::Res
         let counter = Arc::new(Counters::default());
         counters.push(Arc::clone(&counter));
         let limit = share.of(plan.concurrency());
-        let pacer = Pacer::new(plan.shape(), share, limit, plan.timeout(), Arc::clone(timing), counter);
+        let pacer = Pacer::new(plan, share, limit, Arc::clone(timing), counter);
         let (send, receive) = tokio::sync::oneshot::channel();
         threads.push(receive);
         thread::Builder::new().name(format!("load-{number}")).spawn(move || {

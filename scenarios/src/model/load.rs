@@ -1,5 +1,7 @@
 //! The load of a scenario. `crate::bench` executes it.
 
+use std::{fmt, str::FromStr};
+
 use mock_servers::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,7 +106,7 @@ impl LoadExpect {
 }
 
 /// When the calls of a load are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// A number of users, each of which sends a call after the response to the previous one.
@@ -119,15 +121,80 @@ pub enum Shape {
 pub struct Closed {
     /// Number of users.
     pub users: usize,
+    /// Pause of a user between a response and the next call [default: none].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_time: Option<HumanDuration>,
 }
 
-/// An open loop.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// An open loop. It has either `rate` or `stages`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
     /// Calls per second.
-    pub rate: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Rates one after the other, from the end of the warm-up. The last one continues until the end of the load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
+    /// Intervals between calls [default: uniform].
+    #[serde(default, skip_serializing_if = "Arrivals::is_uniform")]
+    pub arrivals: Arrivals,
     /// Maximum number of calls in flight [default: 10,000]. Further calls wait, and their latency includes the wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_in_flight: Option<usize>,
+}
+
+/// A part of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// Its duration.
+    pub duration: HumanDuration,
+    /// Calls per second at its start.
+    pub rate: f64,
+    /// Calls per second at its end; the rate changes linearly [default: the same rate].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<f64>,
+}
+
+impl fmt::Display for Stage {
+    /// Writes `10s:100`, or `10s:100-500` for a ramp.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.duration, self.rate)?;
+        self.to.map_or(Ok(()), |to| write!(f, "-{to}"))
+    }
+}
+
+impl FromStr for Stage {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let read = || {
+            let (duration, rates) = text.split_once(':')?;
+            let (rate, to) = match rates.split_once('-') {
+                Some((rate, to)) => (rate, Some(to.trim().parse().ok()?)),
+                None => (rates, None),
+            };
+            Some(Self { duration: duration.trim().parse().ok()?, rate: rate.trim().parse().ok()?, to })
+        };
+        read().ok_or_else(|| format!("`{text}` is not a stage; write a duration and a rate, as `10s:100` or `10s:100-500`"))
+    }
+}
+
+/// Intervals between the calls of an open loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Equal intervals.
+    #[default]
+    Uniform,
+    /// Random intervals, as those of many independent users.
+    Poisson,
+}
+
+impl Arrivals {
+    // serde passes a reference.
+    fn is_uniform(&self) -> bool {
+        *self == Self::Uniform
+    }
 }

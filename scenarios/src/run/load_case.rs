@@ -46,7 +46,8 @@ pub enum LoadCaseError {
     NoServer(String),
 }
 
-/// Executes a load test on a server. Without `connections` the number depends on the load and the transport.
+/// Executes a load test on a server. Without `connections` the number depends on the load and the transport. The
+/// seed is that of random arrivals.
 ///
 /// # Errors
 /// If the load is invalid or the server cannot be used. Failed calls are counted, not errors.
@@ -54,10 +55,11 @@ pub(super) async fn load_server(
     config: &ServerConfig,
     load: &Load,
     connections: Option<usize>,
+    seed: u64,
     progress: impl FnMut(Progress) + Send,
     cancel: CancellationToken,
 ) -> Result<LoadResult, LoadCaseError> {
-    let plan = LoadPlan::new(load)?;
+    let plan = LoadPlan::new(load)?.with_seed(seed);
     let connections = connections.unwrap_or_else(|| usual_connections(&config.endpoint, &plan));
     let caller = ClientCaller::connect(config, connections, load, &plan).await?;
     let driver = choose_driver(&caller, load).await?;
@@ -119,7 +121,7 @@ pub(super) async fn load_case(
     let endpoint = mocks.endpoints.values().next().ok_or_else(no_server)?;
     let mut config = ServerConfig::new("mock", endpoint.for_client(&crate::model::ClientSetup::default()));
     config.protocol = case.revision.as_str().parse().map_or(RevisionChoice::Auto, RevisionChoice::Pinned);
-    let result = load_server(&config, load, None, progress, cancel).await;
+    let result = load_server(&config, load, None, case.seed, progress, cancel).await;
     mocks.stop().await;
     let mut result = result?;
     result.name.clone_from(&case.id);

@@ -3,6 +3,7 @@
 //! Each worker has its own pacer, histogram and counters, which are merged at the end, so that threads share no lock.
 
 use std::{
+    collections::VecDeque,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -14,8 +15,8 @@ use tokio::time::Instant;
 
 use crate::{
     bench::{
-        CallFailure, Generated, TIMED_OUT,
-        open::Schedule,
+        CallFailure, Generated, LoadPlan, TIMED_OUT,
+        arrivals::Schedule,
         recorder::Recorder,
         shared::{Sample, Timing},
     },
@@ -101,8 +102,9 @@ pub(super) enum Next {
 }
 
 enum Source {
-    Closed { next: u64 },
-    Open { schedule: Schedule, next: u64 },
+    /// The number of the next call, and when users who think are ready, in order.
+    Closed { next: u64, think_time: Duration, thinking: VecDeque<Instant> },
+    Open(Box<Schedule>),
 }
 
 /// The schedule and the records of one worker.
@@ -123,18 +125,19 @@ pub(super) struct Pacer {
 
 impl Pacer {
     pub(super) fn new(
-        shape: &Shape,
+        plan: &LoadPlan,
         share: Share,
         limit: usize,
-        timeout: Duration,
         timing: Arc<Timing>,
         counters: Arc<Counters>,
     ) -> Self {
-        let source = match shape {
-            Shape::Closed(_) => Source::Closed { next: share.worker as u64 },
-            Shape::Open(open) => {
-                Source::Open { schedule: Schedule::share(timing.start, open.rate, share.worker, share.workers), next: 0 }
-            }
+        let source = match plan.shape() {
+            Shape::Closed(_) => Source::Closed {
+                next: share.worker as u64,
+                think_time: plan.think_time(),
+                thinking: VecDeque::new(),
+            },
+            Shape::Open(_) => Source::Open(Box::new(plan.schedule(timing.start, (share.worker, share.workers)))),
         };
         Self {
             counters,
@@ -142,7 +145,7 @@ impl Pacer {
             step: share.workers as u64,
             limit,
             in_flight: 0,
-            timeout,
+            timeout: plan.timeout(),
             unblocked: timing.start,
             generated: Generated::default(),
             recorder: Recorder::new(&timing),
@@ -156,17 +159,20 @@ impl Pacer {
             return Next::End;
         }
         let (n, intended) = match &mut self.source {
-            Source::Closed { next } if self.in_flight < self.limit => {
+            Source::Closed { next, thinking, .. } => {
+                if self.in_flight + thinking.len() >= self.limit {
+                    match thinking.front() {
+                        Some(ready) if *ready <= now => drop(thinking.pop_front()),
+                        Some(ready) => return Next::At(*ready),
+                        None => return Next::Full,
+                    }
+                }
                 let n = *next;
                 *next += self.step;
                 (n, now)
             }
-            Source::Closed { .. } => return Next::Full,
-            Source::Open { schedule, next } => {
-                let due = schedule.due(*next);
-                if due >= self.timing.end() {
-                    return Next::End;
-                }
+            Source::Open(schedule) => {
+                let Some(due) = schedule.due().filter(|due| *due < self.timing.end()) else { return Next::End };
                 if due > now {
                     return Next::At(due);
                 }
@@ -174,8 +180,8 @@ impl Pacer {
                     return Next::Full;
                 }
                 self.generated.lag = self.generated.lag.max(now.saturating_duration_since(due.max(self.unblocked)));
-                let n = schedule.number(*next);
-                *next += 1;
+                let n = schedule.number();
+                schedule.advance();
                 (n, due)
             }
         };
@@ -191,6 +197,11 @@ impl Pacer {
             self.unblocked = ended;
         }
         self.in_flight -= 1;
+        if let Source::Closed { think_time, thinking, .. } = &mut self.source
+            && !think_time.is_zero()
+        {
+            thinking.push_back(ended + *think_time);
+        }
         if outcome.is_err() {
             Counters::add(&self.counters.errors);
         }
@@ -226,8 +237,8 @@ impl Pacer {
 
     /// The records, at the end of the run.
     pub(super) fn finish(mut self) -> (Generated, Recorder) {
-        if let Source::Open { schedule, next } = &self.source {
-            let unsent = schedule.unsent(*next, self.timing.count_from, self.timing.end());
+        if let Source::Open(schedule) = &self.source {
+            let unsent = schedule.unsent(self.timing.count_from, self.timing.end());
             self.generated.unsent.extend(unsent);
         }
         self.generated.offered =

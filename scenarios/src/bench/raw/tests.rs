@@ -140,7 +140,7 @@ fn against(address: std::net::SocketAddr, duration: &str) -> LoadResult {
     let worker = HttpWorker::new(routes, Verifier::new(plan.expectation()), 1, (0, 1)).unwrap();
     let timing = Arc::new(Timing::new(&plan));
     let share = Share { worker: 0, workers: 1 };
-    let pacer = Pacer::new(plan.shape(), share, 1, plan.timeout(), Arc::clone(&timing), Arc::default());
+    let pacer = Pacer::new(&plan, share, 1, Arc::clone(&timing), Arc::default());
     let (generated, recorder) = worker.run(pacer).unwrap();
     crate::bench::finish(&plan, &timing, &generated, recorder)
 }
@@ -190,7 +190,7 @@ fn pacer(shape: Value, limit: usize) -> (Pacer, Instant) {
     let plan = LoadPlan::new(&load("echo", "hello", &json!({ "shape": shape, "duration": "10s" }))).unwrap();
     let timing = Arc::new(Timing::new(&plan));
     let start = timing.start;
-    (Pacer::new(plan.shape(), Share { worker: 1, workers: 2 }, limit, plan.timeout(), timing, Arc::default()), start)
+    (Pacer::new(&plan, Share { worker: 1, workers: 2 }, limit, timing, Arc::default()), start)
 }
 
 fn call(next: Next) -> DueCall {
@@ -227,4 +227,17 @@ fn a_closed_loop_has_as_many_calls_in_flight_as_users() {
     assert_eq!((first.n, second.n, pacer.next(start)), (1, 3, Next::Full));
     pacer.timed_out(first, start);
     assert_eq!(call(pacer.next(start)).n, 5);
+}
+
+#[test]
+fn a_user_thinks_after_each_response() {
+    let (mut pacer, start) = pacer(json!({ "closed": { "users": 4, "think_time": "1s" } }), 2);
+    let after = |millis| start + Duration::from_millis(millis);
+    let first = call(pacer.next(start));
+    let second = call(pacer.next(start));
+    pacer.finished(second, after(100), Ok(()));
+    assert_eq!(pacer.next(after(100)), Next::At(after(1_100)));
+    pacer.finished(first, after(200), Ok(()));
+    assert_eq!(call(pacer.next(after(1_100))).sent, after(1_100));
+    assert_eq!(pacer.next(after(1_100)), Next::At(after(1_200)));
 }

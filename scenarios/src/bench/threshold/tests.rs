@@ -129,7 +129,7 @@ fn a_threshold() -> impl Strategy<Value = (Metric, Operator, u32, String)> {
                 Metric::AchievedRate => "/s",
                 _ => "ms",
             };
-            (metric, operator, number, format!("{one}{}{two}{sign}{one}{number}{unit}{two}", metric.as_str()))
+            (metric, operator, number, format!("{one}{}{two}{sign}{one}{number}{unit}{two}", metric.name()))
         },
     )
 }
