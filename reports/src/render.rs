@@ -24,7 +24,8 @@ use std::{error::Error, fmt};
 use crate::model::Run;
 
 /// All report formats, in the order of `--help`. Format names and file names are unique.
-pub static FORMATS: &[&dyn Format] = &[&terminal::Terminal, &json::Json, &junit::Junit, &markdown::Markdown, &csv::Csv, &hdr::Hdr];
+pub static FORMATS: &[&dyn Format] =
+    &[&terminal::Terminal, &json::Json, &junit::Junit, &markdown::Markdown, &csv::Csv, &hdr::Hdr];
 
 /// A report format. The program and `serve` offer every format in [`FORMATS`].
 pub trait Format: fmt::Debug + Sync {

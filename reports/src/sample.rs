@@ -6,8 +6,7 @@ use serde_json::json;
 
 use crate::model::{
     BaselineState, CaseResult, CheckResult, ErrorSample, FORMAT, Generator, HistogramBucket, Latency, Level, LoadPoint,
-    LoadResult, ReportFrame, Requirement, Run,
-    RunHeader, RunKind, ThresholdResult, Verdict,
+    LoadResult, ReportFrame, Requirement, Run, RunHeader, RunKind, ThresholdResult, Verdict,
 };
 
 pub(crate) fn header(planned: usize) -> RunHeader {

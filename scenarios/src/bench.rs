@@ -146,13 +146,8 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
     generated.record_unsent(&mut recorder);
     let figures = LoadFigures::new(plan, timing, generated, &recorder);
     let generator = generated.cpu.generator(generated.lag, elapsed, plan.rate());
-    let run = warnings::Run {
-        plan,
-        figures: &figures,
-        recorder: &recorder,
-        generator: &generator,
-        cut: timing.was_cut(),
-    };
+    let run =
+        warnings::Run { plan, figures: &figures, recorder: &recorder, generator: &generator, cut: timing.was_cut() };
     let warnings = warnings::warnings(&run);
     let percentile = |percentile| recorder.latencies.percentile(percentile);
     let evaluated = plan.thresholds().iter().map(|threshold| threshold.evaluate(&figures, percentile));

@@ -35,9 +35,8 @@ impl Format for Hdr {
         let mut out = Vec::new();
         let mut builder = IntervalLogWriterBuilder::new();
         builder.add_comment("latencies in microseconds, from the scheduled time of each call");
-        let mut log = builder
-            .begin_log_with(&mut out, &mut serializer)
-            .map_err(|error| RenderError::new(self, error))?;
+        let mut log =
+            builder.begin_log_with(&mut out, &mut serializer).map_err(|error| RenderError::new(self, error))?;
         for load in &run.loads {
             let histogram = histogram(load).map_err(|error| RenderError::new(self, error))?;
             // A tag has no blanks, commas and line ends.

@@ -69,9 +69,10 @@ impl RateProfile {
     }
 
     fn push(&mut self, from: f64, to: f64, length: f64) {
-        let (at, calls) = self.pieces.last().map_or((0.0, 0.0), |piece| {
-            (piece.at + piece.length, piece.calls + piece.calls_within(piece.length))
-        });
+        let (at, calls) = self
+            .pieces
+            .last()
+            .map_or((0.0, 0.0), |piece| (piece.at + piece.length, piece.calls + piece.calls_within(piece.length)));
         if length > 0.0 {
             let change = if length.is_finite() { (to - from) / length } else { 0.0 };
             self.pieces.push(Piece { at, calls, rate: from, change, length });
@@ -89,12 +90,17 @@ impl RateProfile {
     /// The number of calls that are due before this time in seconds.
     fn calls_before(&self, seconds: f64) -> f64 {
         let after = self.pieces.partition_point(|piece| piece.at <= seconds);
-        self.pieces.get(after.saturating_sub(1)).map_or(0.0, |piece| piece.calls + piece.calls_within(seconds - piece.at))
+        self.pieces
+            .get(after.saturating_sub(1))
+            .map_or(0.0, |piece| piece.calls + piece.calls_within(seconds - piece.at))
     }
 
     /// The highest rate.
     pub(super) fn peak(&self) -> f64 {
-        self.pieces.iter().map(|piece| piece.rate.max(piece.rate + piece.change * piece.length.min(1e9))).fold(0.0, f64::max)
+        self.pieces
+            .iter()
+            .map(|piece| piece.rate.max(piece.rate + piece.change * piece.length.min(1e9)))
+            .fold(0.0, f64::max)
     }
 }
 
@@ -225,7 +231,8 @@ mod tests {
         let (mut schedule, start) = schedule(profile, Arrivals::Uniform, (0, 1));
         let times = times(&mut schedule, start, 31.0);
         let within = |from: f64, to: f64| times.iter().filter(|time| (from..to).contains(*time)).count();
-        let counts = [within(0.0, 1.0), within(1.0, 11.0), within(11.0, 21.0), within(21.0, 25.999), within(26.0, 31.0)];
+        let counts =
+            [within(0.0, 1.0), within(1.0, 11.0), within(11.0, 21.0), within(21.0, 25.999), within(26.0, 31.0)];
         // The call at the end of the ramp is the first one of the last stage.
         assert_eq!(counts, [100, 1_000, 2_000, 0, 100]);
         // The first half of the ramp has a mean rate of 150/s.

@@ -11,11 +11,7 @@ pub(super) const DEFAULT_IN_FLIGHT: usize = 10_000;
 
 /// Sends the calls. At the maximum number in flight, the next call waits. Calls that are due meanwhile keep their
 /// scheduled times, so the queue needs no memory and the schedule does not shift.
-pub(super) async fn generate<C: Caller>(
-    plan: &LoadPlan,
-    shared: Arc<Shared<C>>,
-    mut alarm: impl Alarm,
-) -> Generated {
+pub(super) async fn generate<C: Caller>(plan: &LoadPlan, shared: Arc<Shared<C>>, mut alarm: impl Alarm) -> Generated {
     let timing = Arc::clone(&shared.timing);
     let mut schedule = plan.schedule(timing.start, (0, 1));
     let places = Arc::new(Semaphore::new(plan.concurrency()));

@@ -18,7 +18,8 @@ pub(super) fn check(run: &Run<'_>) -> Option<ThresholdResult> {
     if !passed {
         measured = format!("{measured}: {}", reason(run));
     }
-    let requested = open.rate.map_or_else(|| format!("{:.1}/s", run.figures.offered_rate()), |rate| format!("{rate}/s"));
+    let requested =
+        open.rate.map_or_else(|| format!("{:.1}/s", run.figures.offered_rate()), |rate| format!("{rate}/s"));
     let threshold = format!("achieved_rate >= {} of {requested}", percent(minimum));
     Some(ThresholdResult { threshold, measured, passed })
 }

@@ -90,7 +90,11 @@ pub(crate) async fn run(
 type Finished = tokio::sync::oneshot::Receiver<io::Result<(Generated, Recorder)>>;
 
 /// Starts a thread per worker.
-fn start(plan: &LoadPlan, workers: Vec<Worker>, timing: &Arc<Timing>) -> io::Result<(Vec<Arc<Counters>>, Vec<Finished>)> {
+fn start(
+    plan: &LoadPlan,
+    workers: Vec<Worker>,
+    timing: &Arc<Timing>,
+) -> io::Result<(Vec<Arc<Counters>>, Vec<Finished>)> {
     let (mut counters, mut threads) = (Vec::new(), Vec::new());
     let count = workers.len();
     for (number, worker) in workers.into_iter().enumerate() {

@@ -108,10 +108,12 @@ impl Threshold {
     #[must_use]
     pub fn evaluate(&self, figures: &LoadFigures, percentile: impl Fn(f64) -> Option<u64>) -> ThresholdResult {
         let (passed, measured) = match self.limit {
-            Limit::Time(limit) => match figures.latency.and_then(|latency| self.metric.latency_us(&latency, percentile)) {
-                Some(micros) => (self.operator.compare(micros, limit.as_secs_f64() * 1e6), format_us(micros)),
-                None => (false, "no call has a latency".to_owned()),
-            },
+            Limit::Time(limit) => {
+                match figures.latency.and_then(|latency| self.metric.latency_us(&latency, percentile)) {
+                    Some(micros) => (self.operator.compare(micros, limit.as_secs_f64() * 1e6), format_us(micros)),
+                    None => (false, "no call has a latency".to_owned()),
+                }
+            }
             Limit::Share(limit) => match self.metric.share(figures) {
                 Some(share) => (self.operator.compare(share, limit), percent(share)),
                 None => (false, "no call was counted".to_owned()),
@@ -185,12 +187,9 @@ impl Metric {
         match self {
             Self::OfferedRatio => figures.offered_ratio(),
             Self::UnfinishedRate => figures.unfinished_rate(),
-            Self::ErrorRate
-            | Self::AchievedRate
-            | Self::Percentile(_)
-            | Self::Max
-            | Self::Mean
-            | Self::Min => figures.error_rate(),
+            Self::ErrorRate | Self::AchievedRate | Self::Percentile(_) | Self::Max | Self::Mean | Self::Min => {
+                figures.error_rate()
+            }
         }
     }
 }

@@ -177,7 +177,9 @@ impl FromStr for Stage {
             };
             Some(Self { duration: duration.trim().parse().ok()?, rate: rate.trim().parse().ok()?, to })
         };
-        read().ok_or_else(|| format!("`{text}` is not a stage; write a duration and a rate, as `10s:100` or `10s:100-500`"))
+        read().ok_or_else(|| {
+            format!("`{text}` is not a stage; write a duration and a rate, as `10s:100` or `10s:100-500`")
+        })
     }
 }
 

@@ -72,7 +72,12 @@ impl HttpClient {
     }
 
     /// URL, socket and all headers of such a request, for a program that sends it itself.
-    pub(crate) fn request_head(&self, revision: Revision, method: &'static str, name: Option<&str>) -> Option<RequestHead> {
+    pub(crate) fn request_head(
+        &self,
+        revision: Revision,
+        method: &'static str,
+        name: Option<&str>,
+    ) -> Option<RequestHead> {
         let post = self.prepare(revision, method, name)?;
         let address = Address::new(&self.shared.endpoint).ok()?;
         let mut headers = self.shared.headers.read().unwrap_or_else(PoisonError::into_inner).clone();

@@ -102,7 +102,11 @@ fn push_load(out: &mut String, load: &LoadResult, width: usize, paint: Paint) {
     let shape = text::bounded_line(&load.shape, 200);
     let transport = text::bounded_line(&load.transport, 40);
     let counted = duration(load.counted_ms);
-    let driver = if load.driver.is_empty() { String::new() } else { format!(", driver {}", text::bounded_line(&load.driver, 20)) };
+    let driver = if load.driver.is_empty() {
+        String::new()
+    } else {
+        format!(", driver {}", text::bounded_line(&load.driver, 20))
+    };
     let result = colored(load.passed(), paint);
     out.push_str(&format!("{result} {name} ({transport}{driver}; {shape}; {counted} counted)\n"));
     if load.succeeded == 0 {

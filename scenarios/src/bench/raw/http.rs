@@ -13,8 +13,8 @@ use rustix::time::{
 };
 use tokio::time::Instant;
 
-pub(super) use self::stream::Address;
 use self::connection::{Connection, Event};
+pub(super) use self::stream::Address;
 use super::{
     pacer::{DueCall, Next, Pacer},
     reply::Verifier,
@@ -66,8 +66,7 @@ impl HttpWorker {
         ids: (usize, usize),
     ) -> io::Result<Self> {
         let poll = Poll::new()?;
-        let timer =
-            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
         poll.registry().register(
             &mut SourceFd(&std::os::fd::AsRawFd::as_raw_fd(&timer)),
             TIMER,

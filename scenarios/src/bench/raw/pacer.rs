@@ -103,7 +103,11 @@ pub(super) enum Next {
 
 enum Source {
     /// The number of the next call, and when users who think are ready, in order.
-    Closed { next: u64, think_time: Duration, thinking: VecDeque<Instant> },
+    Closed {
+        next: u64,
+        think_time: Duration,
+        thinking: VecDeque<Instant>,
+    },
     Open(Box<Schedule>),
 }
 
@@ -132,11 +136,9 @@ impl Pacer {
         counters: Arc<Counters>,
     ) -> Self {
         let source = match plan.shape() {
-            Shape::Closed(_) => Source::Closed {
-                next: share.worker as u64,
-                think_time: plan.think_time(),
-                thinking: VecDeque::new(),
-            },
+            Shape::Closed(_) => {
+                Source::Closed { next: share.worker as u64, think_time: plan.think_time(), thinking: VecDeque::new() }
+            }
             Shape::Open(_) => Source::Open(Box::new(plan.schedule(timing.start, (share.worker, share.workers)))),
         };
         Self {
@@ -207,7 +209,8 @@ impl Pacer {
         }
         Counters::add(&self.counters.done);
         if self.timing.counts(call.intended) {
-            self.recorder.record(Sample { intended: call.intended, sent: call.sent, ended, outcome }, self.timing.end());
+            self.recorder
+                .record(Sample { intended: call.intended, sent: call.sent, ended, outcome }, self.timing.end());
         }
     }
 

@@ -124,7 +124,9 @@ impl Verifier {
 
     fn known_id(&self, bytes: &[u8]) -> Option<u64> {
         let (before, after) = self.known.as_ref()?;
-        if bytes.len() != before.len() + ID_DIGITS + after.len() || !bytes.starts_with(before) || !bytes.ends_with(after)
+        if bytes.len() != before.len() + ID_DIGITS + after.len()
+            || !bytes.starts_with(before)
+            || !bytes.ends_with(after)
         {
             return None;
         }

@@ -115,7 +115,10 @@ mod tests {
         post.set_id(9_876_543_210);
         let text = String::from_utf8(post.bytes().to_vec()).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        assert!(head.starts_with("POST /mcp?a=b HTTP/1.1\r\nhost: 127.0.0.1:81\r\nmcp-method: tools/call\r\n"), "{head}");
+        assert!(
+            head.starts_with("POST /mcp?a=b HTTP/1.1\r\nhost: 127.0.0.1:81\r\nmcp-method: tools/call\r\n"),
+            "{head}"
+        );
         assert!(head.ends_with(&format!("content-length: {}", body.len())), "{head}");
         assert_eq!(serde_json::from_str::<Value>(body).unwrap()["id"], 9_876_543_210_u64);
     }

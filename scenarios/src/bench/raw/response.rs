@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn reads_chunks_and_events_in_any_pieces() {
         let text = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\
-            transfer-encoding: chunked\r\n\r\n9\r\ndata: a\r\n\r\n14\r\ndata: b\n\n: c\n\ndata:d\n\r\n1\r\n\n\r\n0\r\n\r\n";
+            transfer-encoding: chunked\r\n\r\n9\r\ndata: a\r\n\r\n15\r\ndata: b\n\n: c\n\ndata:d\n\r\n1\r\n\n\r\n0\r\n\r\n";
         for piece in 1..=text.len() {
             let found = read(text, piece).unwrap();
             assert_eq!(found.len(), 1, "{piece}");

@@ -42,9 +42,11 @@ pub(crate) struct RawTarget {
 pub(crate) fn supports(caller: &ClientCaller, load: &Load) -> Option<String> {
     match caller.connection().transport() {
         Transport::Stdio => None,
-        Transport::StreamableHttp => caller.connection().request_head(CALL, Some(&load.tool)).is_none().then(|| {
-            format!("the headers of calls of `{}` depend on the arguments or on an encoding", load.tool)
-        }),
+        Transport::StreamableHttp => caller
+            .connection()
+            .request_head(CALL, Some(&load.tool))
+            .is_none()
+            .then(|| format!("the headers of calls of `{}` depend on the arguments or on an encoding", load.tool)),
         Transport::HttpSse => Some("the server supports only HTTP+SSE".to_owned()),
     }
 }

@@ -88,7 +88,9 @@ impl<'a> Cursor<'a> {
         let (limit, place) = self.take(|_| true);
         let (limit, place) = (limit.trim_end(), place.start..place.start + limit.trim_end().len());
         let (read, wanted, example) = match metric {
-            Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => (share(limit), "a percentage from 0 to 100", "`1%`"),
+            Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => {
+                (share(limit), "a percentage from 0 to 100", "`1%`")
+            }
             Metric::AchievedRate => (rate(limit), "a number of calls per second", "`100/s`"),
             _ => (time(limit), "a duration", "`50ms` or `2s`"),
         };

@@ -77,7 +77,7 @@ fn says_what_is_wrong_and_where() {
     for (text, problem, place, advice) in [
         ("", "a metric is missing", (0, 0), "known are `p50`"),
         ("  < 5ms", "a metric is missing", (2, 0), "known are `p50`"),
-        ("p100 < 5ms", "unknown metric `p100`", (0, 4), "did you mean `p"),
+        ("p100 < 5ms", "unknown metric `p100`", (0, 4), "known are `p50`"),
         ("\u{3000}p99.9999 < 5ms", "unknown metric `p99.9999`", (1, 8), "did you mean `p99.9`?"),
         ("error-rate < 5%", "unknown metric `error-rate`", (0, 10), "did you mean `error_rate`?"),
         ("P99 < 5ms", "unknown metric `P99`", (0, 3), "did you mean `p99`?"),
@@ -125,7 +125,7 @@ fn a_threshold() -> impl Strategy<Value = (Metric, Operator, u32, String)> {
     (metric, operator, 1_u32..100, select(vec!["", " ", "\t "]), select(vec!["", " "])).prop_map(
         |(metric, (operator, sign), number, one, two)| {
             let unit = match metric {
-                Metric::ErrorRate | Metric::OfferedRatio => "%",
+                Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => "%",
                 Metric::AchievedRate => "/s",
                 _ => "ms",
             };
@@ -140,7 +140,7 @@ proptest! {
         let threshold: Threshold = text.parse().unwrap();
         prop_assert_eq!((threshold.metric, threshold.operator), (metric, operator));
         let expected = match metric {
-            Metric::ErrorRate | Metric::OfferedRatio => Limit::Share(f64::from(number) / 100.0),
+            Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => Limit::Share(f64::from(number) / 100.0),
             Metric::AchievedRate => Limit::Rate(f64::from(number)),
             _ => Limit::Time(Duration::from_millis(number.into())),
         };
