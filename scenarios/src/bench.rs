@@ -17,6 +17,7 @@ mod expectation;
 mod failure;
 mod figures;
 mod generator;
+mod latencies;
 mod open;
 mod plan;
 mod rate;
@@ -113,7 +114,7 @@ async fn run_with<C: Caller>(
     cancel: CancellationToken,
 ) -> LoadResult {
     let (samples, inbox) = mpsc::unbounded_channel();
-    let cpu = CpuTime::of_process();
+    let cpu = CpuTime::process();
     let shared = Arc::new(Shared::new(plan, caller, samples));
     let timing = Arc::clone(&shared.timing);
     let work = async { tokio::join!(generate(plan, shared, alarm), Recorder::collect(inbox, &timing)) };
@@ -135,7 +136,7 @@ async fn run_with<C: Caller>(
         }
     };
     progress(timing.progress());
-    generated.cpu = CpuTime::shared(CpuTime::of_process().saturating_sub(cpu));
+    generated.cpu = CpuTime::shared(CpuTime::process().saturating_sub(cpu));
     finish(plan, &timing, &generated, recorder)
 }
 

@@ -87,7 +87,7 @@ struct LoadArgs {
     /// Minimum share of the rate that must return a result; 0 accepts any [default: 95%].
     #[arg(long, value_name = "PERCENT", conflicts_with = "users")]
     min_rate: Option<String>,
-    /// What sends the calls: `raw` encoded requests at the lowest cost, or the complete `client` [default: raw where it
+    /// Driver of the calls: `raw` encoded requests at the lowest cost, or the complete `client` [default: raw where it
     /// supports the server and the tool].
     #[arg(long, value_enum)]
     driver: Option<DriverArg>,

@@ -90,8 +90,8 @@ pub(super) fn sample(load: &LoadResult, kind: &str) -> Vec<String> {
 }
 
 /// Threads, CPU time and lateness of the load generator, and the traffic.
-pub(super) fn generator(load: &LoadResult) -> Option<String> {
-    let generator = load.generator?;
+pub(super) fn generator(load: &LoadResult) -> Vec<String> {
+    let Some(generator) = load.generator else { return Vec::new() };
     let threads = if generator.threads == 1 { "thread" } else { "threads" };
     let mut line = format!(
         "generator: {} {threads}, {:.0} % of a core, at most {} late",
@@ -102,10 +102,8 @@ pub(super) fn generator(load: &LoadResult) -> Option<String> {
     if generator.saturated {
         line.push_str("; it was the limit");
     }
-    if load.bytes_sent > 0 {
-        line.push_str(&format!("; {} bytes sent, {} received", load.bytes_sent, load.bytes_received));
-    }
-    Some(line)
+    let traffic = format!("traffic: {} bytes sent, {} received", load.bytes_sent, load.bytes_received);
+    [Some(line), (load.bytes_sent > 0).then_some(traffic)].into_iter().flatten().collect()
 }
 
 /// A duration for display.

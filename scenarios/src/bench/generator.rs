@@ -24,12 +24,12 @@ pub(super) struct CpuTime {
 
 impl CpuTime {
     /// CPU time of the calling thread.
-    pub(super) fn of_thread() -> Duration {
+    pub(super) fn current_thread() -> Duration {
         time_of(ClockId::ThreadCPUTime)
     }
 
     /// CPU time of this process.
-    pub(super) fn of_process() -> Duration {
+    pub(super) fn process() -> Duration {
         time_of(ClockId::ProcessCPUTime)
     }
 

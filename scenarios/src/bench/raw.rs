@@ -101,13 +101,13 @@ fn start(
         let share = Share { worker: number, workers: count };
         let counter = Arc::new(Counters::default());
         counters.push(Arc::clone(&counter));
-        let limit = share.of(plan.concurrency());
+        let limit = share.part(plan.concurrency());
         let pacer = Pacer::new(plan, share, limit, Arc::clone(timing), counter);
         let (send, receive) = tokio::sync::oneshot::channel();
         threads.push(receive);
         thread::Builder::new().name(format!("load-{number}")).spawn(move || {
             let finished = worker.run(pacer).map(|(mut generated, recorder)| {
-                generated.cpu = CpuTime::thread(CpuTime::of_thread());
+                generated.cpu = CpuTime::thread(CpuTime::current_thread());
                 (generated, recorder)
             });
             // The receiver is gone if the run was dropped.

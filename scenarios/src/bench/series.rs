@@ -7,7 +7,7 @@ use reports::model::LoadPoint;
 use tokio::time::Instant;
 
 use super::{
-    recorder::{add, enter},
+    latencies::{add, enter},
     shared::Timing,
 };
 

@@ -37,7 +37,7 @@ pub struct Load {
     /// What sends the calls [default: `raw` where it supports the server and the tool, otherwise `client`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
-    /// Expected result of each call. A call with another result fails [default: any result that is no error].
+    /// Expected result of each call. A call with another result fails [default: any result that is not an error].
     #[serde(default, skip_serializing_if = "LoadExpect::is_default")]
     pub expect: LoadExpect,
 }

@@ -123,7 +123,7 @@ fn push_load(out: &mut String, load: &LoadResult, width: usize, paint: Paint) {
     if kinds.len() > MAX_ERROR_KINDS {
         out.push_str(&format!("  … [{} more kinds of errors]\n", kinds.len() - MAX_ERROR_KINDS));
     }
-    if let Some(line) = generator(load) {
+    for line in generator(load) {
         out.push_str(&format!("  {line}\n"));
     }
     for threshold in &load.thresholds {

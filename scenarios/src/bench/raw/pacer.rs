@@ -70,7 +70,7 @@ pub(super) struct Share {
 
 impl Share {
     /// The part of a number that belongs to this worker.
-    pub(super) fn of(self, total: usize) -> usize {
+    pub(super) fn part(self, total: usize) -> usize {
         total / self.workers + usize::from(self.worker < total % self.workers)
     }
 }

@@ -142,7 +142,7 @@ async fn http(routes: Vec<Route>, verifier: &Verifier, plan: &LoadPlan) -> io::R
         // Sessions are distributed over the workers, so that each one sees all of its own.
         let own: Vec<Route> = routes.iter().skip(worker % routes.len()).step_by(workers).cloned().collect();
         let verifier = verifier.clone();
-        let opened = share.of(connections);
+        let opened = share.part(connections);
         let http = HttpWorker::new(own, verifier, opened, (worker, workers))?;
         connected.push(Worker::Http(Box::new(http)));
     }
