@@ -20,7 +20,11 @@ impl CallFailure {
     /// A failure without a response.
     pub fn new(kind: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
         let mut text = text.into();
-        text.truncate(text.floor_char_boundary(MAX_TEXT));
+        if text.len() > MAX_TEXT {
+            // Byte 0 is a boundary, so there always is one.
+            let end = (0..=MAX_TEXT).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            text.truncate(end);
+        }
         Self { kind: kind.into(), text, frame: None }
     }
 
