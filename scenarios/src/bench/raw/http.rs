@@ -132,7 +132,7 @@ impl HttpWorker {
                 if event.token() == TIMER {
                     self.timer_at = None;
                 } else {
-                    self.handle(&mut pacer, event.token().0, event.is_writable());
+                    self.handle(&mut pacer, event.token().0, (event.is_writable(), event.is_read_closed()));
                 }
             }
         }
@@ -170,10 +170,10 @@ impl HttpWorker {
     }
 
     /// Handles the readiness of a connection, and sends the next call after a response.
-    fn handle(&mut self, pacer: &mut Pacer, number: usize, writable: bool) {
+    fn handle(&mut self, pacer: &mut Pacer, number: usize, (writable, closed): (bool, bool)) {
         loop {
             let connection = &mut self.connections[number];
-            let (event, received) = connection.advance(writable);
+            let (event, received) = connection.advance(writable, closed);
             let now = Instant::now();
             pacer.traffic(now, 0, received);
             match event {

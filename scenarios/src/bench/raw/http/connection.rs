@@ -32,6 +32,8 @@ pub(super) struct Connection {
     route: Route,
     stream: Option<Stream>,
     connected: bool,
+    /// Whether the server closed its side. Its end is notified once, together with the last bytes.
+    peer_closed: bool,
     /// Bytes of the request that were written.
     written: usize,
     /// The call without a result, and its id.
@@ -49,6 +51,7 @@ impl Connection {
             route,
             stream: None,
             connected: false,
+            peer_closed: false,
             written: 0,
             call: None,
             id: 0,
@@ -106,13 +109,15 @@ impl Connection {
     pub(super) fn close(&mut self) -> Option<DueCall> {
         self.stream = None;
         self.connected = false;
+        self.peer_closed = false;
         self.busy = false;
         self.reader.reset();
         self.call.take()
     }
 
     /// Continues after the socket became ready. Also returns the number of bytes that were read.
-    pub(super) fn advance(&mut self, writable: bool) -> (Event, usize) {
+    pub(super) fn advance(&mut self, writable: bool, peer_closed: bool) -> (Event, usize) {
+        self.peer_closed |= peer_closed;
         let Some(stream) = &mut self.stream else { return (Event::None, 0) };
         if !self.connected {
             match stream.complete() {
@@ -160,7 +165,7 @@ impl Connection {
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
                 Err(cause) => return (self.fail(lost(format!("cannot read the response: {cause}"))), received),
             };
-            let emptied = stream.reads_all() && count < room;
+            let emptied = stream.reads_all() && count < room && !self.peer_closed;
             received += count;
             match self.reader.received(count) {
                 Ok(true) => return (self.completed(), received),
@@ -221,7 +226,7 @@ impl Connection {
             (status, _) => Err(self.rejected(status)),
         });
         self.busy = false;
-        if !self.reader.reset() || !head.keep_alive {
+        if !self.reader.reset() || !head.keep_alive || self.peer_closed {
             self.close();
         }
         match (call, outcome) {
