@@ -64,7 +64,7 @@ impl Connection {
     /// Opens the connection if it is closed.
     pub(super) fn open(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         if self.stream.is_none() {
-            self.connected = false;
+            (self.connected, self.peer_closed) = (false, false);
             self.stream = Some(Stream::connect(&self.route.address, registry, token)?);
         }
         Ok(())
