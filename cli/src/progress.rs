@@ -84,7 +84,7 @@ impl Progress {
     fn load_progress(&self, progress: bench::Progress) {
         let bench::Progress { elapsed, sent, done, errors, in_flight } = progress;
         let seconds = elapsed.as_secs_f64();
-        self.line(&format!("{seconds:6.1} s  sent {sent}  done {done}  errors {errors}  in flight {in_flight}"));
+        self.line(&format!("{seconds:6.1} s  sent {sent}  done {done}  errors {errors}  unfinished {in_flight}"));
     }
 
     /// Prints a line above the progress bar, unless `--quiet` is given.

@@ -48,6 +48,7 @@ fn failure(error: RunError) -> CommandError {
         RunError::Load(
             LoadCaseError::Plan(_)
             | LoadCaseError::NoServer(_)
+            | LoadCaseError::NoRawDriver { .. }
             | LoadCaseError::Connect(LoadConnectError::UnknownTool { .. } | LoadConnectError::RejectedTool { .. }),
         ) => CommandError::input(error),
         RunError::Peer(PeerError::Unauthorized { .. }) => CommandError::environment(error)

@@ -6,16 +6,21 @@
 //! call also goes through rmcp if it depends on one of these: after a session expired, or if the tool's schema
 //! requires headers.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use futures::{FutureExt, future::BoxFuture};
+use http::HeaderMap;
 use rmcp::model::{ProgressToken, RequestId};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
+use url::Url;
 
 use crate::{
     call::METHOD,
@@ -40,6 +45,17 @@ pub(crate) enum DirectTransport {
     Lines(LineQueue),
     /// Streamable HTTP.
     Http(HttpClient),
+}
+
+/// URL and headers of a request over HTTP, for a program that sends its requests itself.
+#[derive(Debug, Clone)]
+pub struct RequestHead {
+    /// The URL. Over a Unix socket, its host is ignored.
+    pub url: Url,
+    /// The Unix socket to connect to instead of the host.
+    pub socket: Option<PathBuf>,
+    /// All headers that the revision, the session and the configuration require. Some are secrets.
+    pub headers: HeaderMap,
 }
 
 /// A transport that is ready for one call.
@@ -99,6 +115,22 @@ impl DirectCalls {
         Self { wire, revision, tracker, meta, next: AtomicI64::new(FIRST_ID) }
     }
 
+    /// The head of a request over HTTP. Returns `None` over stdio, while the session is replaced, and if the name has to be
+    /// encoded or the tool has parameters in headers.
+    pub(crate) fn request_head(&self, method: &'static str, name: Option<&str>) -> Option<RequestHead> {
+        let DirectTransport::Http(client) = &self.wire else { return None };
+        let mirrored = |name: &str| method == METHOD && self.tracker.asks_for_headers(name);
+        if rules(self.revision).stateless && name.is_some_and(mirrored) {
+            return None;
+        }
+        client.request_head(self.revision, method, name)
+    }
+
+    /// The metadata that the revision requires in each request; empty if it requires none.
+    pub(crate) fn meta(&self) -> &Map<String, Value> {
+        &self.meta
+    }
+
     /// Makes a call, with the log level for it (2026-07-28). Returns `None` if the call has to go through rmcp.
     pub(crate) fn send(
         &self,
@@ -115,7 +147,7 @@ impl DirectCalls {
                 return None;
             }
             DirectTransport::Http(client) => {
-                ReadyTransport::Http(client.clone(), client.prepare(self.revision, METHOD, name)?)
+                ReadyTransport::Http(client.clone(), client.prepare(self.revision, METHOD, Some(name))?)
             }
         };
         let id = self.next.fetch_add(1, Ordering::Relaxed);

@@ -57,6 +57,7 @@ pub use config::{
     StdioEndpoint, Timeouts,
 };
 pub use connection::{CloseReport, Connection};
+pub use direct::RequestHead;
 pub use drift::{Drift, Severity};
 pub use error::{CallError, ConnectError, ConnectFailure, ListError, ListErrorKind, Stage, TimeoutKind};
 pub use event::{CallId, ClientEvent, ClientEventKind, EventSink};

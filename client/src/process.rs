@@ -11,6 +11,7 @@ mod child;
 mod diagnosis;
 pub(crate) mod environment;
 mod exit;
+mod server;
 mod stderr;
 pub mod subtree;
 
@@ -22,6 +23,7 @@ pub(crate) use child::{ChildProcess, Ended};
 pub use diagnosis::StartProblem;
 pub(crate) use diagnosis::diagnose;
 pub use exit::end_all;
+pub use server::{ServerPipes, ServerProcess};
 
 /// The exit status of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -341,6 +341,85 @@ pub struct LoadResult {
     pub thresholds: Vec<ThresholdResult>,
     /// Limitations of the measurement, and how to avoid them.
     pub warnings: Vec<String>,
+    /// What sent the calls: `raw` or `client`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub driver: String,
+    /// Latencies from the time of sending. In an open loop they omit the time that a call waited before (coordinated
+    /// omission).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncorrected: Option<Latency>,
+    /// The first failure of each error kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub error_samples: BTreeMap<String, ErrorSample>,
+    /// Bytes sent, with HTTP heads; 0 if the driver does not count them.
+    #[serde(default)]
+    pub bytes_sent: u64,
+    /// Bytes received, with HTTP heads; 0 if the driver does not count them.
+    #[serde(default)]
+    pub bytes_received: u64,
+    /// The load generator itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<Generator>,
+    /// Length of an interval of `series`, in milliseconds.
+    #[serde(default)]
+    pub interval_ms: u64,
+    /// The load over time: an interval each. Responses after the end of the measurement have intervals too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<LoadPoint>,
+    /// The distribution behind `latency`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histogram: Vec<HistogramBucket>,
+}
+
+/// A value in microseconds, and the number of calls with this latency. Values have three significant digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HistogramBucket(pub u64, pub u64);
+
+/// A failed call, as a sample.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorSample {
+    /// Time since the start of the measurement, in milliseconds.
+    pub at_ms: u64,
+    /// What happened.
+    pub text: String,
+    /// The response, truncated; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<String>,
+}
+
+/// The load generator during a load test.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Generator {
+    /// Threads that sent calls.
+    pub threads: usize,
+    /// CPU time, in percent of one core.
+    pub cpu_percent: f64,
+    /// Whether the generator was the limit: a thread used its core completely, or calls were sent late.
+    pub saturated: bool,
+    /// Maximum delay of a call by the generator itself, in microseconds.
+    pub lag_max_us: u64,
+}
+
+/// One interval of a load test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadPoint {
+    /// Start of the interval since the start of the measurement, in milliseconds.
+    pub at_ms: u64,
+    /// Calls sent.
+    pub sent: u64,
+    /// Calls that returned a result.
+    pub succeeded: u64,
+    /// Calls that failed.
+    pub errors: u64,
+    /// Median of the latencies of these results, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_us: Option<u64>,
+    /// 99th percentile, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_us: Option<u64>,
+    /// Maximum, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_us: Option<u64>,
 }
 
 /// Latencies in microseconds.

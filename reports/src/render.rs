@@ -3,6 +3,8 @@
 //! Renderers are pure functions of a run. Messages from servers and clients are hostile input: every renderer escapes
 //! control characters and markup (`text`) and limits how much of a message it prints.
 
+pub mod csv;
+pub mod hdr;
 pub mod json;
 pub mod junit;
 pub mod markdown;
@@ -22,7 +24,8 @@ use std::{error::Error, fmt};
 use crate::model::Run;
 
 /// All report formats, in the order of `--help`. Format names and file names are unique.
-pub static FORMATS: &[&dyn Format] = &[&terminal::Terminal, &json::Json, &junit::Junit, &markdown::Markdown];
+pub static FORMATS: &[&dyn Format] =
+    &[&terminal::Terminal, &json::Json, &junit::Junit, &markdown::Markdown, &csv::Csv, &hdr::Hdr];
 
 /// A report format. The program and `serve` offer every format in [`FORMATS`].
 pub trait Format: fmt::Debug + Sync {

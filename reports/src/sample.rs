@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::model::{
-    BaselineState, CaseResult, CheckResult, FORMAT, Latency, Level, LoadResult, ReportFrame, Requirement, Run,
-    RunHeader, RunKind, ThresholdResult, Verdict,
+    BaselineState, CaseResult, CheckResult, ErrorSample, FORMAT, Generator, HistogramBucket, Latency, Level, LoadPoint,
+    LoadResult, ReportFrame, Requirement, Run, RunHeader, RunKind, ThresholdResult, Verdict,
 };
 
 pub(crate) fn header(planned: usize) -> RunHeader {
@@ -152,6 +152,26 @@ pub(crate) fn load() -> LoadResult {
             ThresholdResult { threshold: "errors < 1%".to_owned(), measured: "4.0 %".to_owned(), passed: false },
         ],
         warnings: vec!["2 calls of 200 were not sent in time: the workbench itself may be the limit".to_owned()],
+        driver: "raw".to_owned(),
+        uncorrected: None,
+        error_samples: BTreeMap::from([(
+            "http 503".to_owned(),
+            ErrorSample { at_ms: 4_200, text: "HTTP 503".to_owned(), frame: Some("<h1>\u{1b}[31mno</h1>".to_owned()) },
+        )]),
+        bytes_sent: 28_000,
+        bytes_received: 37_000,
+        generator: Some(Generator { threads: 2, cpu_percent: 12.5, saturated: false, lag_max_us: 210 }),
+        interval_ms: 1_000,
+        series: vec![LoadPoint {
+            at_ms: 0,
+            sent: 20,
+            succeeded: 19,
+            errors: 1,
+            p50_us: Some(1_400),
+            p99_us: Some(2_100),
+            max_us: Some(2_100),
+        }],
+        histogram: vec![HistogramBucket(812, 1), HistogramBucket(1_400, 189)],
     }
 }
 

@@ -5,16 +5,25 @@
 //! a user sends its next call after a response, so a stall is measured once per user (coordinated omission); the result has
 //! a warning about this.
 //!
-//! Only [`connect`] uses MCP. One task owns the histogram; calls send their samples through a channel, so that a timed call
-//! takes no lock.
+//! Two drivers execute loads. [`run`] drives any [`Caller`], as the complete client in [`connect`]: one task owns the
+//! histogram, and calls send their samples through a channel, so that a timed call takes no lock. [`raw`] sends encoded
+//! requests itself, from threads that share nothing.
 
 mod alarm;
+mod arrivals;
 mod closed;
 pub mod connect;
+mod expectation;
+mod failure;
 mod figures;
+mod generator;
+mod latencies;
 mod open;
 mod plan;
+mod rate;
+pub(crate) mod raw;
 mod recorder;
+mod series;
 mod shared;
 pub mod threshold;
 mod warnings;
@@ -33,10 +42,14 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     alarm::{Alarm, PreciseAlarm},
+    arrivals::Schedule,
+    generator::CpuTime,
     recorder::Recorder,
     shared::{Sample, Shared, Timing},
 };
 pub use self::{
+    expectation::{ResultExpectation, UNEXPECTED_RESULT},
+    failure::CallFailure,
     figures::LoadFigures,
     plan::{LoadPlan, PlanError},
     threshold::{Threshold, ThresholdError},
@@ -59,8 +72,8 @@ pub trait Caller: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The error kind: a short, stable name. Errors are counted by kind.
-    fn call(&self, n: u64) -> impl Future<Output = Result<(), String>> + Send;
+    /// The failure. Failures are counted by kind.
+    fn call(&self, n: u64) -> impl Future<Output = Result<(), CallFailure>> + Send;
 }
 
 /// Progress of a load test, including the warm-up.
@@ -101,6 +114,7 @@ async fn run_with<C: Caller>(
     cancel: CancellationToken,
 ) -> LoadResult {
     let (samples, inbox) = mpsc::unbounded_channel();
+    let cpu = CpuTime::process();
     let shared = Arc::new(Shared::new(plan, caller, samples));
     let timing = Arc::clone(&shared.timing);
     let work = async { tokio::join!(generate(plan, shared, alarm), Recorder::collect(inbox, &timing)) };
@@ -108,7 +122,7 @@ async fn run_with<C: Caller>(
     let mut ticks = interval_at(timing.start + PROGRESS_EVERY, PROGRESS_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut give_up_at = None;
-    let (generated, mut recorder) = loop {
+    let (mut generated, recorder) = loop {
         tokio::select! {
             done = &mut work => break done,
             _ = ticks.tick() => progress(timing.progress()),
@@ -122,23 +136,27 @@ async fn run_with<C: Caller>(
         }
     };
     progress(timing.progress());
-    generated.record_unsent(&mut recorder);
-    let figures = LoadFigures::new(plan, &timing, &generated, &recorder);
-    result(plan, figures, &timing, &generated, recorder)
+    generated.cpu = CpuTime::shared(CpuTime::process().saturating_sub(cpu));
+    finish(plan, &timing, &generated, recorder)
 }
 
-/// The result of a load test, with thresholds and warnings but without name and transport.
-fn result(
-    plan: &LoadPlan,
-    figures: LoadFigures,
-    timing: &Timing,
-    generated: &Generated,
-    recorder: Recorder,
-) -> LoadResult {
-    let run = warnings::Run { plan, figures: &figures, recorder: &recorder, lag: generated.lag, cut: timing.was_cut() };
+/// The result of a load test, with thresholds and warnings but without name, transport and driver.
+fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder: Recorder) -> LoadResult {
+    // Waiting for the last responses needs no CPU time, so it does not count as elapsed.
+    let elapsed = timing.end().min(Instant::now()).saturating_duration_since(timing.start);
+    generated.record_unsent(&mut recorder);
+    let figures = LoadFigures::new(plan, timing, generated, &recorder);
+    let generator = generated.cpu.generator(generated.lag, elapsed, plan.rate());
+    let run =
+        warnings::Run { plan, figures: &figures, recorder: &recorder, generator: &generator, cut: timing.was_cut() };
+    let warnings = warnings::warnings(&run);
+    let percentile = |percentile| recorder.latencies.percentile(percentile);
+    let evaluated = plan.thresholds().iter().map(|threshold| threshold.evaluate(&figures, percentile));
+    let thresholds = rate::check(&run).into_iter().chain(evaluated).collect();
     LoadResult {
         name: String::new(),
         transport: String::new(),
+        driver: String::new(),
         shape: plan.describe_shape(),
         counted_ms: u64::try_from(figures.window.as_millis()).unwrap_or(u64::MAX),
         offered: figures.offered,
@@ -148,16 +166,24 @@ fn result(
         offered_rate: figures.offered_rate(),
         achieved_rate: figures.achieved_rate,
         latency: figures.latency,
-        thresholds: plan.thresholds().iter().map(|threshold| threshold.evaluate(&figures)).collect(),
-        warnings: warnings::warnings(&run),
+        uncorrected: recorder.uncorrected.summary(),
+        thresholds,
+        warnings,
         errors: recorder.errors,
+        error_samples: recorder.samples,
+        bytes_sent: recorder.bytes_sent,
+        bytes_received: recorder.bytes_received,
+        generator: Some(generator),
+        interval_ms: u64::try_from(recorder.series.interval().as_millis()).unwrap_or(u64::MAX),
+        series: recorder.series.points(),
+        histogram: recorder.latencies.buckets(),
     }
 }
 
 /// Sends the calls of the plan. Calls may be in flight when it returns.
 async fn generate<C: Caller>(plan: &LoadPlan, shared: Arc<Shared<C>>, alarm: impl Alarm) -> Generated {
     match plan.shape() {
-        Shape::Open(open) => open::generate(open, shared, alarm).await,
+        Shape::Open(_) => open::generate(plan, shared, alarm).await,
         Shape::Closed(closed) => closed::generate(closed, shared).await,
     }
 }
@@ -169,35 +195,55 @@ struct Generated {
     offered: u64,
     /// Counted calls that were sent until then.
     sent: u64,
-    /// Counted calls that were due and not sent.
-    unsent: Option<Unsent>,
+    /// Counted calls that were due and not sent, by worker.
+    unsent: Vec<Unsent>,
     /// Maximum delay of the generator itself, without waiting for calls in flight.
     lag: Duration,
+    /// CPU time of the generator.
+    cpu: CpuTime,
 }
 
 /// Consecutive calls that were due and not sent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Unsent {
-    /// When the first was due.
-    first: Instant,
-    /// When the last was due.
-    last: Instant,
+    /// Position of the first one in the schedule.
+    first: f64,
+    /// Distance of their positions.
+    step: f64,
     /// Their number.
     count: u64,
+    schedule: Schedule,
 }
 
 impl Generated {
+    /// Adds what another worker generated.
+    fn merge(&mut self, other: Self) {
+        self.offered += other.offered;
+        self.sent += other.sent;
+        self.unsent.extend(other.unsent);
+        self.lag = self.lag.max(other.lag);
+        self.cpu.merge(other.cpu);
+    }
+
     /// Records unsent calls with the time they waited: they would have taken at least that long.
     fn record_unsent(&self, recorder: &mut Recorder) {
+        let now = Instant::now();
+        for unsent in &self.unsent {
+            unsent.record(recorder, now);
+        }
+    }
+}
+
+impl Unsent {
+    fn record(&self, recorder: &mut Recorder, now: Instant) {
         /// Above this number, one entry represents several calls; the histogram is the same.
         const ENTRIES: u64 = 100_000;
-        let Some(Unsent { first, last, count }) = self.unsent else { return };
-        let now = Instant::now();
-        let entries = count.min(ENTRIES);
+        let entries = self.count.min(ENTRIES);
+        let last = (self.count - 1) as f64 * self.step;
         for entry in 0..entries {
             let share = entry as f64 / entries.saturating_sub(1).max(1) as f64;
-            let due = first + last.saturating_duration_since(first).mul_f64(share);
-            let weight = count / entries + u64::from(entry < count % entries);
+            let due = self.schedule.time_of_unsent(self.first + last * share);
+            let weight = self.count / entries + u64::from(entry < self.count % entries);
             recorder.record_open(now.saturating_duration_since(due), weight);
         }
     }
@@ -207,15 +253,16 @@ impl Generated {
 async fn call_once<C: Caller>(shared: &Shared<C>, n: u64, intended: Instant) {
     let timing = &shared.timing;
     timing.sent();
+    let sent = Instant::now();
     let limited = tokio::time::timeout(shared.limit, shared.caller.call(n));
     let outcome = match timing.unless_given_up(limited).await {
         Some(Ok(Ok(()))) => Ok(()),
-        Some(Ok(Err(kind))) => Err(Some(kind)),
-        Some(Err(_)) => Err(Some(TIMED_OUT.to_owned())),
+        Some(Ok(Err(failure))) => Err(Some(failure)),
+        Some(Err(_)) => Err(Some(CallFailure::new(TIMED_OUT, format!("no response within {:?}", shared.limit)))),
         None => Err(None),
     };
     timing.done(outcome.is_ok());
     if timing.counts(intended) {
-        shared.send(Sample { intended, ended: Instant::now(), outcome });
+        shared.send(Sample { intended, sent, ended: Instant::now(), outcome });
     }
 }

@@ -23,3 +23,4 @@ pub use case::judge;
 pub(crate) use case::judge_with;
 pub(crate) use derived::is_before_death;
 pub use transcript::Transcript;
+pub(crate) use values::evaluate_value;

@@ -35,7 +35,7 @@ pub use expect::{
     EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,
 };
 pub use input::{Input, Responses, Stop};
-pub use load::{Closed, Load, Open, Shape};
+pub use load::{Arrivals, Closed, Driver, Load, LoadExpect, Open, Shape, Stage};
 pub use official::{OFFICIAL_TAG, Official};
 pub use step::{AnyStep, ArgumentKind, CallTools, GetPrompts, Pages, Raw, Request, ServerStep, Steps, Wait};
 pub use streams::{ConcurrentRequest, HttpStep, Listen, ListenSession, Sessions, Together};

@@ -1,6 +1,6 @@
 //! `bench`: load-tests a server.
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::anyhow;
 use mock_servers::HumanDuration;
@@ -8,7 +8,7 @@ use scenarios::{
     Scenario,
     catalog::ScenarioCatalog,
     load::Vocabulary,
-    model::{Closed, Load, Open, Shape},
+    model::{Arrivals, Closed, Driver, Load, LoadExpect, Open, Shape, Stage},
     plan::Plan,
     run::{BenchPlan, LoadTask, RunPlan, fresh_seed},
     select::Selection,
@@ -60,10 +60,19 @@ struct LoadArgs {
     /// Open loop: calls per second.
     #[arg(long)]
     rate: Option<f64>,
+    /// Open loop: durations and rates one after the other, as `10s:100,20s:100-500`; the second one is a ramp.
+    #[arg(long, value_name = "STAGES", value_delimiter = ',', conflicts_with_all = ["rate", "users"])]
+    stages: Vec<Stage>,
+    /// Open loop: intervals between calls [default: uniform].
+    #[arg(long, value_enum, conflicts_with = "users")]
+    arrivals: Option<ArrivalsArg>,
+    /// Closed loop: pause of a user between a response and the next call [default: none].
+    #[arg(long, value_name = "DURATION", conflicts_with_all = ["rate", "stages"])]
+    think_time: Option<HumanDuration>,
     /// Maximum number of open calls in an open loop. Other calls wait, and the wait is part of their latency.
-    #[arg(long, requires = "rate")]
+    #[arg(long, conflicts_with = "users")]
     max_in_flight: Option<usize>,
-    /// Duration of the measurement [default: 10s].
+    /// Duration of the measurement [default: 10s, or that of all stages].
     #[arg(long)]
     duration: Option<HumanDuration>,
     /// Duration of the warm-up, which is not measured [default: 1s].
@@ -75,6 +84,52 @@ struct LoadArgs {
     /// Pass/fail threshold, for example `p99 < 50ms`, `error_rate <= 1%`, `achieved_rate >= 100/s` or `offered_ratio >= 95%`.
     #[arg(long, value_name = "CONDITION")]
     threshold: Vec<String>,
+    /// Minimum share of the rate that must return a result; 0 accepts any [default: 95%].
+    #[arg(long, value_name = "PERCENT", conflicts_with = "users")]
+    min_rate: Option<String>,
+    /// Driver of the calls: `raw` encoded requests at the lowest cost, or the complete `client` [default: raw where it
+    /// supports the server and the tool].
+    #[arg(long, value_enum)]
+    driver: Option<DriverArg>,
+    /// Text that the result of each call contains; a call with another result fails.
+    #[arg(long, value_name = "TEXT")]
+    expect_text: Option<String>,
+}
+
+/// Intervals between calls.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum ArrivalsArg {
+    /// Equal intervals.
+    Uniform,
+    /// Random intervals, as those of many independent users.
+    Poisson,
+}
+
+impl From<ArrivalsArg> for Arrivals {
+    fn from(arrivals: ArrivalsArg) -> Self {
+        match arrivals {
+            ArrivalsArg::Uniform => Self::Uniform,
+            ArrivalsArg::Poisson => Self::Poisson,
+        }
+    }
+}
+
+/// A driver.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum DriverArg {
+    /// Send encoded requests over stdio or Streamable HTTP.
+    Raw,
+    /// Use the complete client.
+    Client,
+}
+
+impl From<DriverArg> for Driver {
+    fn from(driver: DriverArg) -> Self {
+        match driver {
+            DriverArg::Raw => Self::Raw,
+            DriverArg::Client => Self::Client,
+        }
+    }
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, String> {
@@ -83,18 +138,29 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 
 impl LoadArgs {
     fn load(&self, tool: &str) -> Load {
-        let shape = match self.rate {
-            Some(rate) => Shape::Open(Open { rate, max_in_flight: self.max_in_flight }),
-            None => Shape::Closed(Closed { users: self.users.map_or(1, NonZeroUsize::get) }),
+        let shape = if self.rate.is_some() || !self.stages.is_empty() {
+            Shape::Open(Open {
+                rate: self.rate,
+                stages: self.stages.clone(),
+                arrivals: self.arrivals.map(Arrivals::from).unwrap_or_default(),
+                max_in_flight: self.max_in_flight,
+            })
+        } else {
+            let users = self.users.map_or(1, NonZeroUsize::get);
+            Shape::Closed(Closed { users, think_time: self.think_time })
         };
+        let staged = self.stages.iter().map(|stage| stage.duration.0).sum::<Duration>();
+        let usual = if staged.is_zero() { HumanDuration::from_millis(10_000) } else { HumanDuration(staged) };
+        let duration = self.duration.unwrap_or(usual);
         Load {
-            tool: tool.to_owned(),
             arguments: self.arguments.clone(),
-            shape,
-            duration: self.duration.unwrap_or(HumanDuration::from_millis(10_000)),
             warmup: Some(self.warmup.unwrap_or(HumanDuration::from_millis(1_000))),
             timeout: self.timeout,
             thresholds: self.threshold.clone(),
+            min_rate: self.min_rate.clone(),
+            driver: self.driver.map(Driver::from),
+            expect: LoadExpect { text: self.expect_text.clone(), ..LoadExpect::default() },
+            ..Load::new(tool, shape, duration)
         }
     }
 }

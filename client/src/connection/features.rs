@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Connection, request::RequestTimeouts};
 use crate::{
+    direct::RequestHead,
     error::{CallError, ListErrorKind},
     pagination::{PageGuard, Step},
     revision::Revision,
@@ -16,6 +17,20 @@ use crate::{
 pub const LOG_LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Connection {
+    /// URL and headers of a request over Streamable HTTP, for a program that sends its requests itself in the session of
+    /// this connection. `name` is that of the tool or prompt, or the URI of the resource. Returns `None` over other
+    /// transports, while the session is replaced, and if a header depends on the arguments or needs an encoding.
+    #[must_use]
+    pub fn request_head(&self, method: &'static str, name: Option<&str>) -> Option<RequestHead> {
+        self.inner.direct.as_ref()?.request_head(method, name)
+    }
+
+    /// The members of `_meta` that the revision requires in each request; empty if it requires none.
+    #[must_use]
+    pub fn request_meta(&self) -> Map<String, Value> {
+        self.inner.direct.as_ref().map(|direct| direct.meta().clone()).unwrap_or_default()
+    }
+
     /// Lists the resources, all pages within the configured limits. As all lists, it is empty if the server does not
     /// declare the capability; nothing is sent then.
     ///

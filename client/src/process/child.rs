@@ -92,6 +92,11 @@ impl ChildProcess {
         self.stderr.lines()
     }
 
+    /// Its process id, until it is reaped.
+    pub(crate) fn pid(&self) -> Option<i32> {
+        lock(&self.pid).map(|pid| pid.as_raw_nonzero().get())
+    }
+
     /// How it ended, if it has exited.
     pub(crate) fn ended(&self) -> Option<Ended> {
         self.ended.borrow().clone()

@@ -126,7 +126,10 @@ fn failed_load(load: &LoadResult) -> TestCaseStatus {
     if load.succeeded == 0 {
         lines.push("all calls failed".to_owned());
     }
-    lines.extend(load.errors.iter().take(20).map(|(kind, count)| format!("errors: {kind} ({count})")));
+    for (kind, count) in load.errors.iter().take(20) {
+        lines.push(format!("errors: {kind} ({count})"));
+        lines.extend(outcome::sample(load, kind));
+    }
     lines.extend(load.warnings.iter().map(|warning| format!("warning: {warning}")));
     let message = lines.first().map_or("failed", String::as_str);
     let body: Vec<String> = lines.iter().map(|line| text::line(line)).collect();

@@ -110,7 +110,11 @@ fn push_loads(out: &mut String, loads: &[LoadResult]) {
         ));
     }
     let notes = loads.iter().flat_map(|load| {
-        let notes = outcome::failed_thresholds(load).chain(load.warnings.iter().cloned());
+        let samples = load.errors.iter().flat_map(move |(kind, count)| {
+            let sample = outcome::sample(load, kind).join("; ");
+            (!sample.is_empty()).then(|| format!("{count} errors of the kind {kind}; {sample}"))
+        });
+        let notes = outcome::failed_thresholds(load).chain(samples).chain(load.warnings.iter().cloned());
         notes.map(|note| (load.name.clone(), note))
     });
     let notes: Vec<_> = notes.collect();

@@ -80,6 +80,32 @@ pub(super) fn failed_thresholds(load: &LoadResult) -> impl Iterator<Item = Strin
     })
 }
 
+/// The sample of an error kind: when it failed first and why, and the response.
+pub(super) fn sample(load: &LoadResult, kind: &str) -> Vec<String> {
+    let Some(sample) = load.error_samples.get(kind) else { return Vec::new() };
+    let at = sample.at_ms as f64 / 1_000.0;
+    let mut lines = vec![format!("first after {at:.1} s: {}", sample.text)];
+    lines.extend(sample.frame.iter().map(|frame| format!("response: {frame}")));
+    lines
+}
+
+/// Threads, CPU time and lateness of the load generator, and the traffic.
+pub(super) fn generator(load: &LoadResult) -> Vec<String> {
+    let Some(generator) = load.generator else { return Vec::new() };
+    let threads = if generator.threads == 1 { "thread" } else { "threads" };
+    let mut line = format!(
+        "generator: {} {threads}, {:.0} % of a core, at most {} late",
+        generator.threads,
+        generator.cpu_percent,
+        latency(generator.lag_max_us as f64)
+    );
+    if generator.saturated {
+        line.push_str("; it was the limit");
+    }
+    let traffic = format!("traffic: {} bytes sent, {} received", load.bytes_sent, load.bytes_received);
+    [Some(line), (load.bytes_sent > 0).then_some(traffic)].into_iter().flatten().collect()
+}
+
 /// A duration for display.
 pub(super) fn duration(ms: u64) -> String {
     match ms {

@@ -1,8 +1,11 @@
 //! The closed loop: each user sends its next call after a response.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use tokio::{task::JoinSet, time::Instant};
@@ -16,7 +19,8 @@ pub(super) async fn generate<C: Caller>(closed: &Closed, shared: Arc<Shared<C>>)
     let mut users = JoinSet::new();
     let counted = Arc::new(AtomicU64::new(0));
     for _ in 0..closed.users {
-        users.spawn(user(Arc::clone(&shared), Arc::clone(&numbers), Arc::clone(&counted)));
+        let think_time = closed.think_time.map_or(Duration::ZERO, |time| time.0);
+        users.spawn(user(Arc::clone(&shared), think_time, Arc::clone(&numbers), Arc::clone(&counted)));
     }
     // The call of a user that panicked counts as sent and unfinished.
     while users.join_next().await.is_some() {}
@@ -24,11 +28,19 @@ pub(super) async fn generate<C: Caller>(closed: &Closed, shared: Arc<Shared<C>>)
     Generated { offered: sent, sent, ..Generated::default() }
 }
 
-async fn user<C: Caller>(shared: Arc<Shared<C>>, numbers: Arc<AtomicU64>, counted: Arc<AtomicU64>) {
+async fn user<C: Caller>(
+    shared: Arc<Shared<C>>,
+    think_time: Duration,
+    numbers: Arc<AtomicU64>,
+    counted: Arc<AtomicU64>,
+) {
     while shared.timing.is_sending() {
         let now = Instant::now();
         counted.fetch_add(u64::from(shared.timing.counts(now)), Relaxed);
         call_once(&shared, numbers.fetch_add(1, Relaxed), now).await;
+        if !think_time.is_zero() {
+            shared.timing.while_sending(tokio::time::sleep(think_time)).await;
+        }
         // Calls that finish at once must not starve the other users.
         tokio::task::coop::consume_budget().await;
     }

@@ -3,7 +3,7 @@
 //! The tool is looked up before the first call: a load test of an unknown tool would measure error responses. Lost
 //! connections are not restored; calls on them fail and are counted.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use client::{CallOptions, ConnectError, Connection, Endpoint, ListError, ServerConfig, ToolList, Transport, connect};
 use diagnostics::nearest;
@@ -11,7 +11,7 @@ use futures::{StreamExt, TryStreamExt, future, stream};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Caller, LoadPlan};
+use super::{CallFailure, Caller, LoadPlan, ResultExpectation};
 use crate::model::{Load, Shape};
 
 /// Error kind of a call whose result is a tool error.
@@ -32,10 +32,11 @@ const CONNECTING: usize = 8;
 /// Calls one tool over one or more connections in turn. Clones share the connections.
 #[derive(Debug, Clone)]
 pub struct ClientCaller {
-    connections: std::sync::Arc<[Connection]>,
+    connections: Arc<[Connection]>,
     tool: String,
     arguments: Value,
     timeout: Duration,
+    expected: Arc<ResultExpectation>,
 }
 
 /// A load test that cannot start.
@@ -101,13 +102,25 @@ impl ClientCaller {
             tool: load.tool.clone(),
             arguments: Value::Object(load.arguments.clone().unwrap_or_default()),
             timeout: plan.timeout(),
+            expected: plan.expectation(),
         })
+    }
+
+    /// One of the connections.
+    #[must_use]
+    pub fn connection(&self) -> &Connection {
+        &self.connections[0]
+    }
+
+    /// All connections.
+    pub(super) fn all(&self) -> &[Connection] {
+        &self.connections
     }
 
     /// Name of the transport in the run model.
     #[must_use]
     pub fn transport(&self) -> &'static str {
-        match self.connections[0].transport() {
+        match self.connection().transport() {
             Transport::Stdio => "stdio",
             Transport::StreamableHttp => "streamable-http",
             Transport::HttpSse => "sse",
@@ -127,20 +140,28 @@ impl ClientCaller {
 }
 
 impl Caller for ClientCaller {
-    fn call(&self, n: u64) -> impl Future<Output = Result<(), String>> + Send {
+    fn call(&self, n: u64) -> impl Future<Output = Result<(), CallFailure>> + Send {
         // The remainder is smaller than the number of connections, which is a `usize`.
         let connection = &self.connections[(n % self.connections.len() as u64) as usize];
         // Progress does not extend the timeout: latency ends with the result.
         let options = CallOptions { timeout: Some(self.timeout), reset_on_progress: false, ..CallOptions::default() };
         async move {
             match connection.call(&self.tool, self.arguments.clone(), options).await {
-                Ok(result) if result.is_error() => Err(TOOL_ERROR.to_owned()),
-                Ok(result) if result.result_type() != "complete" => Err(INPUT_REQUIRED.to_owned()),
-                Ok(_) => Ok(()),
-                Err(error) => Err(error.kind().to_owned()),
+                Ok(result) if result.is_error() => Err(CallFailure::new(TOOL_ERROR, result.text())),
+                Ok(result) if result.result_type() != "complete" => {
+                    Err(CallFailure::new(INPUT_REQUIRED, format!("the result has the type `{}`", result.result_type())))
+                }
+                Ok(result) => self.expected.check_value(result.wire()),
+                Err(error) => Err(CallFailure::new(error.kind(), error_text(&error))),
             }
         }
     }
+}
+
+/// The message of an error with its causes.
+fn error_text(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Opens one connection and looks up the tool.

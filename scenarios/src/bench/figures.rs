@@ -32,7 +32,7 @@ impl LoadFigures {
     pub(super) fn new(plan: &LoadPlan, timing: &Timing, generated: &Generated, recorder: &Recorder) -> Self {
         let window = timing.window();
         let (succeeded, failed) = (recorder.succeeded, recorder.failed());
-        let latency = recorder.latency();
+        let latency = recorder.latencies.summary();
         // Results of calls that are sent shortly before the end of an open loop arrive after it, so the window for
         // results is that for sending, shifted by the minimum latency. A slow server sends fewer results in it.
         let shift = match plan.shape() {
@@ -56,6 +56,18 @@ impl LoadFigures {
     #[must_use]
     pub fn error_rate(&self) -> Option<f64> {
         share(self.failed + self.unfinished, self.offered)
+    }
+
+    /// Share of the offered calls that did not finish; `None` without offered calls.
+    #[must_use]
+    pub fn unfinished_rate(&self) -> Option<f64> {
+        share(self.unfinished, self.offered)
+    }
+
+    /// Share of the offered calls that returned a result in time; `None` without offered calls.
+    #[must_use]
+    pub fn achieved_ratio(&self) -> Option<f64> {
+        (self.offered > 0 && !self.window.is_zero()).then(|| self.achieved_rate / self.offered_rate())
     }
 
     /// Share of the offered calls that were sent in time; `None` without offered calls.

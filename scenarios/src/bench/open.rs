@@ -1,26 +1,23 @@
-//! The open loop: calls are due at a fixed rate, independent of responses.
+//! The open loop: calls are due at their scheduled times, independent of responses.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use tokio::{sync::Semaphore, time::Instant};
 
-use super::{Caller, Generated, Unsent, alarm::Alarm, call_once, shared::Shared};
-use crate::model::Open;
+use super::{Caller, Generated, LoadPlan, alarm::Alarm, call_once, shared::Shared};
 
 /// Default maximum number of calls in flight.
 pub(super) const DEFAULT_IN_FLIGHT: usize = 10_000;
 
 /// Sends the calls. At the maximum number in flight, the next call waits. Calls that are due meanwhile keep their
 /// scheduled times, so the queue needs no memory and the schedule does not shift.
-pub(super) async fn generate<C: Caller>(open: &Open, shared: Arc<Shared<C>>, mut alarm: impl Alarm) -> Generated {
+pub(super) async fn generate<C: Caller>(plan: &LoadPlan, shared: Arc<Shared<C>>, mut alarm: impl Alarm) -> Generated {
     let timing = Arc::clone(&shared.timing);
-    let schedule = Schedule { start: timing.start, rate: open.rate };
-    let places = Arc::new(Semaphore::new(open.max_in_flight.unwrap_or(DEFAULT_IN_FLIGHT)));
+    let mut schedule = plan.schedule(timing.start, (0, 1));
+    let places = Arc::new(Semaphore::new(plan.concurrency()));
     let mut generated = Generated::default();
     let mut unblocked = timing.start;
-    let mut next = 0;
-    while schedule.due(next) < timing.end() {
-        let due = schedule.due(next);
+    while let Some(due) = schedule.due().filter(|due| *due < timing.end()) {
         if due > Instant::now() && timing.while_sending(alarm.until(due)).await.is_none() {
             break;
         }
@@ -40,48 +37,16 @@ pub(super) async fn generate<C: Caller>(open: &Open, shared: Arc<Shared<C>>, mut
             break;
         }
         generated.sent += u64::from(timing.counts(due));
-        let shared = Arc::clone(&shared);
+        let (shared, number) = (Arc::clone(&shared), schedule.number());
         tokio::spawn(async move {
-            call_once(&shared, next, due).await;
+            call_once(&shared, number, due).await;
             drop(place);
         });
-        next += 1;
+        schedule.advance();
         // A late schedule must not starve the recorder, which runs in the same task.
         tokio::task::coop::consume_budget().await;
     }
-    generated.unsent = schedule.unsent(next, timing.count_from, timing.end());
-    generated.offered = generated.sent + generated.unsent.map_or(0, |unsent| unsent.count);
+    generated.unsent.extend(schedule.unsent(timing.count_from, timing.end()));
+    generated.offered = generated.sent + generated.unsent.iter().map(|unsent| unsent.count).sum::<u64>();
     generated
-}
-
-/// The scheduled times of calls.
-#[derive(Clone, Copy)]
-struct Schedule {
-    start: Instant,
-    rate: f64,
-}
-
-impl Schedule {
-    /// The scheduled time of call `n`.
-    fn due(self, n: u64) -> Instant {
-        self.start + Duration::from_secs_f64(n as f64 / self.rate)
-    }
-
-    /// The first call that is due at this time or later.
-    fn first_from(self, moment: Instant) -> u64 {
-        let guess = (moment.saturating_duration_since(self.start).as_secs_f64() * self.rate).floor();
-        // The estimate has a rounding error, which the comparison corrects.
-        let mut n = (guess as u64).saturating_sub(1);
-        while self.due(n) < moment {
-            n += 1;
-        }
-        n
-    }
-
-    /// The calls from this number on that were due within the window.
-    fn unsent(self, next: u64, from: Instant, end: Instant) -> Option<Unsent> {
-        let first = next.max(self.first_from(from));
-        let after = self.first_from(end);
-        (first < after).then(|| Unsent { first: self.due(first), last: self.due(after - 1), count: after - first })
-    }
 }

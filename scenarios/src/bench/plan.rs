@@ -1,11 +1,16 @@
 //! A validated [`Load`] with parsed thresholds.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use thiserror::Error;
+use tokio::time::Instant;
 
-use super::threshold::{Threshold, ThresholdError};
-use crate::model::{Load, Shape};
+use super::{
+    ResultExpectation,
+    arrivals::{RateProfile, Schedule},
+    threshold::{Threshold, ThresholdError},
+};
+use crate::model::{Arrivals, Closed, Load, Open, Shape, Stage};
 
 /// Default timeout of one call.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -19,14 +24,24 @@ const RATES: std::ops::RangeInclusive<f64> = 0.000_01..=1_000_000.0;
 /// Maximum number of calls in flight.
 const MAX_IN_FLIGHT: usize = 1_000_000;
 
+/// Default minimum share of the rate.
+const MIN_RATE: f64 = 0.95;
+
 /// A validated load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct LoadPlan {
     shape: Shape,
+    /// The rate of an open loop.
+    profile: Arc<RateProfile>,
+    /// Seed of random arrivals.
+    seed: u64,
     duration: Duration,
     warmup: Duration,
     timeout: Duration,
     thresholds: Vec<Threshold>,
+    /// 1 is the whole rate.
+    min_rate: f64,
+    expectation: Arc<ResultExpectation>,
 }
 
 /// An invalid load.
@@ -63,6 +78,24 @@ pub enum PlanError {
         #[source]
         source: ThresholdError,
     },
+    /// Rate and stages of an open loop are invalid.
+    #[error("{reason}")]
+    Stages {
+        /// The reason.
+        reason: &'static str,
+    },
+    /// The minimum share of the rate is invalid.
+    #[error("min_rate is `{text}`, but must be a percentage from 0% to 100%")]
+    MinRate {
+        /// The text.
+        text: String,
+    },
+    /// The schema of the expected result is invalid.
+    #[error("the schema of the expected result is invalid: {reason}")]
+    Schema {
+        /// The reason.
+        reason: String,
+    },
 }
 
 impl LoadPlan {
@@ -83,7 +116,36 @@ impl LoadPlan {
         let read =
             |(index, text): (usize, &String)| text.parse().map_err(|source| PlanError::Threshold { index, source });
         let thresholds = load.thresholds.iter().enumerate().map(read).collect::<Result<_, _>>()?;
-        Ok(Self { shape: load.shape, duration: load.duration.0, warmup, timeout, thresholds })
+        let min_rate = load.min_rate.as_deref().map_or(Ok(MIN_RATE), parse_share)?;
+        let expectation = ResultExpectation::new(&load.expect).map_err(|reason| PlanError::Schema { reason })?;
+        let profile = match &load.shape {
+            Shape::Open(Open { rate: Some(rate), .. }) => RateProfile::constant(*rate),
+            Shape::Open(open) => RateProfile::stages(&open.stages, warmup),
+            Shape::Closed(_) => RateProfile::constant(1.0),
+        };
+        Ok(Self {
+            shape: load.shape.clone(),
+            profile: Arc::new(profile),
+            seed: 0,
+            duration: load.duration.0,
+            warmup,
+            timeout,
+            thresholds,
+            min_rate,
+            expectation: Arc::new(expectation),
+        })
+    }
+
+    /// Minimum share of the rate of an open loop that must return a result in time. 1 is the whole rate.
+    #[must_use]
+    pub fn min_rate(&self) -> f64 {
+        self.min_rate
+    }
+
+    /// The expected result of each call.
+    #[must_use]
+    pub fn expectation(&self) -> Arc<ResultExpectation> {
+        Arc::clone(&self.expectation)
     }
 
     /// When calls are sent.
@@ -116,10 +178,43 @@ impl LoadPlan {
         &self.thresholds
     }
 
+    /// Calls per second of an open loop; the highest one of its stages.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        match &self.shape {
+            Shape::Open(_) => Some(self.profile.peak()),
+            Shape::Closed(_) => None,
+        }
+    }
+
+    /// The scheduled times of an open loop, or of the share of one worker of several.
+    pub(super) fn schedule(&self, start: Instant, share: (usize, usize)) -> Schedule {
+        let arrivals = match &self.shape {
+            Shape::Open(open) => open.arrivals,
+            Shape::Closed(_) => Arrivals::Uniform,
+        };
+        Schedule::share(start, Arc::clone(&self.profile), arrivals, self.seed, share)
+    }
+
+    /// The same plan with another seed of random arrivals.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Pause of a user after a response.
+    #[must_use]
+    pub fn think_time(&self) -> Duration {
+        match &self.shape {
+            Shape::Closed(closed) => closed.think_time.map_or(Duration::ZERO, |time| time.0),
+            Shape::Open(_) => Duration::ZERO,
+        }
+    }
+
     /// Maximum number of calls in flight.
     #[must_use]
     pub fn concurrency(&self) -> usize {
-        match self.shape {
+        match &self.shape {
             Shape::Closed(closed) => closed.users,
             Shape::Open(open) => open.max_in_flight.unwrap_or(super::open::DEFAULT_IN_FLIGHT),
         }
@@ -128,23 +223,60 @@ impl LoadPlan {
     /// Describes the shape: `open loop, 20/s`.
     #[must_use]
     pub fn describe_shape(&self) -> String {
-        match self.shape {
-            Shape::Closed(closed) if closed.users == 1 => "closed loop, 1 user".to_owned(),
-            Shape::Closed(closed) => format!("closed loop, {} users", closed.users),
-            Shape::Open(open) => match open.max_in_flight {
-                Some(most) => format!("open loop, {}/s, at most {most} in flight", open.rate),
-                None => format!("open loop, {}/s", open.rate),
-            },
+        let mut parts = match &self.shape {
+            Shape::Closed(Closed { users, think_time }) => {
+                let users = if *users == 1 { "1 user".to_owned() } else { format!("{users} users") };
+                let think_time = think_time.map(|time| format!("think time {time}"));
+                ["closed loop".to_owned(), users].into_iter().chain(think_time).collect::<Vec<_>>()
+            }
+            Shape::Open(open) => {
+                let mut parts = vec!["open loop".to_owned()];
+                parts.extend(open.rate.map(|rate| format!("{rate}/s")));
+                parts.extend(open.stages.iter().map(ToString::to_string));
+                parts.extend(open.max_in_flight.map(|most| format!("at most {most} in flight")));
+                parts
+            }
+        };
+        if matches!(&self.shape, Shape::Open(Open { arrivals: Arrivals::Poisson, .. })) {
+            parts.push("Poisson arrivals".to_owned());
         }
+        parts.join(", ")
     }
 }
 
 fn check_shape(shape: &Shape) -> Result<(), PlanError> {
     match shape {
         Shape::Closed(closed) => check_count("users", closed.users),
-        Shape::Open(open) if !RATES.contains(&open.rate) => Err(PlanError::Rate { rate: open.rate }),
-        Shape::Open(open) => open.max_in_flight.map_or(Ok(()), |most| check_count("max_in_flight", most)),
+        Shape::Open(open) => {
+            match (open.rate, open.stages.as_slice()) {
+                (Some(rate), []) if RATES.contains(&rate) => {}
+                (Some(rate), []) => return Err(PlanError::Rate { rate }),
+                (None, [_, ..]) => check_stages(&open.stages)?,
+                _ => return Err(PlanError::Stages { reason: "an open loop has either `rate` or `stages`" }),
+            }
+            open.max_in_flight.map_or(Ok(()), |most| check_count("max_in_flight", most))
+        }
     }
+}
+
+/// A stage can pause the load with the rate 0, but not all of them.
+fn check_stages(stages: &[Stage]) -> Result<(), PlanError> {
+    let rates = || stages.iter().flat_map(|stage| [Some(stage.rate), stage.to]).flatten();
+    if let Some(rate) = rates().find(|rate| *rate != 0.0 && !RATES.contains(rate)) {
+        return Err(PlanError::Rate { rate });
+    }
+    if rates().all(|rate| rate == 0.0) {
+        return Err(PlanError::Stages { reason: "all stages have the rate 0" });
+    }
+    stages.iter().try_for_each(|stage| check_period("stages", stage.duration.0))
+}
+
+/// Parses `95%`, and `0`.
+fn parse_share(text: &str) -> Result<f64, PlanError> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    let percent = number.parse::<f64>().ok().filter(|percent| (0.0..=100.0).contains(percent));
+    let unit = text.trim().ends_with('%') || percent == Some(0.0);
+    percent.filter(|_| unit).map(|percent| percent / 100.0).ok_or_else(|| PlanError::MinRate { text: text.to_owned() })
 }
 
 fn check_count(what: &'static str, count: usize) -> Result<(), PlanError> {

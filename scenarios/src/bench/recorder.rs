@@ -1,13 +1,15 @@
-//! The recorder owns the histogram and the counts by error kind.
+//! The recorder owns the histograms, the time series and the counts by error kind.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use reports::model::Latency;
+use reports::model::ErrorSample;
 use tokio::{sync::mpsc, time::Instant};
 
 use super::{
     TIMED_OUT,
+    latencies::{Latencies, add, enter, histogram, micros},
+    series::Series,
     shared::{Sample, Timing},
 };
 
@@ -16,37 +18,45 @@ const KINDS: usize = 64;
 
 const OTHER: &str = "other";
 
-/// Maximum recorded latency in microseconds, about 36 years.
-const MAX_LATENCY_US: u64 = 1 << 50;
-
+/// The records of the calls of a load, or of one worker.
 pub(super) struct Recorder {
-    /// Latencies of successful calls and waiting times of calls without a response, in microseconds.
-    latencies: Histogram<u64>,
+    /// From the scheduled time: latencies of successful calls and waiting times of calls without a response.
+    pub(super) latencies: Latencies,
+    /// From the time of sending: latencies of successful calls and of timeouts.
+    pub(super) uncorrected: Latencies,
     /// For successes after the end of the window, the time since then in microseconds.
     late: Histogram<u64>,
-    /// The sum of the latencies; the histogram's sum is rounded.
-    sum: u128,
-    /// Minimum and maximum.
-    bounds: Option<(u64, u64)>,
     /// Calls that succeeded.
     pub(super) succeeded: u64,
     /// Calls that failed, by kind.
     pub(super) errors: BTreeMap<String, u64>,
+    /// The first failure of each kind.
+    pub(super) samples: BTreeMap<String, ErrorSample>,
     /// Number of waiting times among the latencies.
     pub(super) ages: u64,
+    /// Calls that were abandoned.
+    pub(super) abandoned: u64,
+    /// Bytes that were sent and received; 0 if the driver does not know them.
+    pub(super) bytes_sent: u64,
+    pub(super) bytes_received: u64,
+    /// The load over time.
+    pub(super) series: Series,
 }
 
 impl Recorder {
-    fn new() -> Self {
-        let histogram = || Histogram::new(3).expect("three digits are within the one to five that it takes");
+    pub(super) fn new(timing: &Timing) -> Self {
         Self {
-            latencies: histogram(),
+            latencies: Latencies::new(),
+            uncorrected: Latencies::new(),
             late: histogram(),
-            sum: 0,
-            bounds: None,
             succeeded: 0,
             errors: BTreeMap::new(),
+            samples: BTreeMap::new(),
             ages: 0,
+            abandoned: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            series: Series::new(timing),
         }
     }
 
@@ -54,7 +64,7 @@ impl Recorder {
     pub(super) async fn collect(mut inbox: mpsc::UnboundedReceiver<Sample>, timing: &Timing) -> Self {
         /// Takes some microseconds to record: the schedule runs in the same task.
         const BATCH: usize = 128;
-        let mut recorder = Self::new();
+        let mut recorder = Self::new(timing);
         let mut batch = Vec::with_capacity(BATCH);
         while inbox.recv_many(&mut batch, BATCH).await > 0 {
             for sample in batch.drain(..) {
@@ -64,24 +74,52 @@ impl Recorder {
         recorder
     }
 
-    fn record(&mut self, sample: Sample, end: Instant) {
-        let latency = sample.ended.saturating_duration_since(sample.intended);
-        match sample.outcome {
+    /// Records a call. `end` is the end of the window.
+    pub(super) fn record(&mut self, sample: Sample, end: Instant) {
+        let Sample { intended, sent, ended, outcome } = sample;
+        let latency = micros(ended.saturating_duration_since(intended));
+        match outcome {
             Ok(()) => {
                 self.succeeded += 1;
-                self.enter(micros(latency), 1);
-                if sample.ended > end {
-                    enter(&mut self.late, micros(sample.ended.duration_since(end)), 1);
+                self.latencies.enter(latency, 1);
+                self.uncorrected.enter(micros(ended.saturating_duration_since(sent)), 1);
+                self.series.succeeded(sent, ended, latency);
+                if ended > end {
+                    enter(&mut self.late, micros(ended.duration_since(end)), 1);
                 }
             }
-            Err(None) => self.record_open(latency, 1),
-            Err(Some(kind)) => {
+            Err(None) => {
+                self.abandoned += 1;
+                self.series.abandoned(sent);
+                self.record_open(ended.saturating_duration_since(intended), 1);
+            }
+            Err(Some(failure)) => {
+                self.series.failed(sent, ended);
                 // Without the waiting times, a server that does not respond would look fast.
-                if kind == TIMED_OUT {
-                    self.record_open(latency, 1);
+                if failure.kind == TIMED_OUT {
+                    self.record_open(ended.saturating_duration_since(intended), 1);
+                    self.uncorrected.enter(micros(ended.saturating_duration_since(sent)), 1);
                 }
-                let known = self.errors.len() < KINDS || self.errors.contains_key(&kind);
-                *self.errors.entry(if known { kind } else { OTHER.to_owned() }).or_default() += 1;
+                let at_ms = self.series.offset_ms(ended);
+                let sample = ErrorSample { at_ms, text: failure.text, frame: failure.frame };
+                self.fail(&failure.kind, 1, Some(sample));
+            }
+        }
+    }
+
+    fn fail(&mut self, kind: &str, count: u64, sample: Option<ErrorSample>) {
+        if let Some(known) = self.errors.get_mut(kind) {
+            *known += count;
+        } else {
+            let kind = if self.errors.len() < KINDS { kind } else { OTHER };
+            *self.errors.entry(kind.to_owned()).or_default() += count;
+        }
+        if let Some(sample) = sample
+            && self.errors.contains_key(kind)
+        {
+            let first = self.samples.entry(kind.to_owned()).or_insert_with(|| sample.clone());
+            if sample.at_ms < first.at_ms {
+                *first = sample;
             }
         }
     }
@@ -89,39 +127,35 @@ impl Recorder {
     /// Records calls without a response with their waiting time.
     pub(super) fn record_open(&mut self, age: Duration, count: u64) {
         self.ages += count;
-        self.enter(micros(age), count);
+        self.latencies.enter(micros(age), count);
     }
 
-    fn enter(&mut self, value: u64, count: u64) {
-        enter(&mut self.latencies, value, count);
-        self.sum += u128::from(value) * u128::from(count);
-        self.bounds = Some(self.bounds.map_or((value, value), |(min, max)| (min.min(value), max.max(value))));
+    /// Adds the records of another worker.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.latencies.merge(&other.latencies);
+        self.uncorrected.merge(&other.uncorrected);
+        add(&mut self.late, &other.late);
+        self.succeeded += other.succeeded;
+        let mut samples = other.samples;
+        for (kind, count) in other.errors {
+            let sample = samples.remove(&kind);
+            self.fail(&kind, count, sample);
+        }
+        self.ages += other.ages;
+        self.abandoned += other.abandoned;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.series.merge(other.series);
     }
 
     /// Number of latencies.
     pub(super) fn samples(&self) -> u64 {
-        self.latencies.len()
+        self.latencies.count()
     }
 
     /// Calls that failed.
     pub(super) fn failed(&self) -> u64 {
         self.errors.values().sum()
-    }
-
-    pub(super) fn latency(&self) -> Option<Latency> {
-        let (min, max) = self.bounds?;
-        // The histogram returns the end of a bucket, which can exceed the maximum.
-        let quantile = |quantile| self.latencies.value_at_quantile(quantile).clamp(min, max);
-        Some(Latency {
-            min_us: min,
-            mean_us: self.sum as f64 / self.samples() as f64,
-            p50_us: quantile(0.5),
-            p90_us: quantile(0.9),
-            p95_us: quantile(0.95),
-            p99_us: quantile(0.99),
-            p999_us: quantile(0.999),
-            max_us: max,
-        })
     }
 
     /// Successes until this long after the end of the window.
@@ -130,15 +164,4 @@ impl Recorder {
             if allowance.is_zero() || self.late.is_empty() { 0 } else { self.late.count_between(0, micros(allowance)) };
         self.succeeded - self.late.len() + in_time
     }
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).map_or(MAX_LATENCY_US, |micros| micros.min(MAX_LATENCY_US))
-}
-
-/// Records a value. The histogram grows with it; its `saturating_record` would record its current maximum instead.
-fn enter(histogram: &mut Histogram<u64>, value: u64, count: u64) {
-    histogram
-        .record_n(value, count)
-        .expect("it may resize, and up to the longest value its size fits any address space");
 }

@@ -12,7 +12,7 @@ use std::{
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Caller, LoadPlan, Progress};
+use super::{CallFailure, Caller, LoadPlan, Progress};
 
 /// Additional time for callers that apply the timeout themselves and cancel the call.
 const LIMIT_GRACE: Duration = Duration::from_millis(250);
@@ -42,9 +42,10 @@ impl<C: Caller> Shared<C> {
 pub(super) struct Sample {
     /// Its scheduled time.
     pub(super) intended: Instant,
+    pub(super) sent: Instant,
     pub(super) ended: Instant,
-    /// The error kind of a failed call; `Err(None)` for an abandoned one.
-    pub(super) outcome: Result<(), Option<String>>,
+    /// The failure of a failed call; `Err(None)` for an abandoned one.
+    pub(super) outcome: Result<(), Option<CallFailure>>,
 }
 
 /// The window of a run, and its counters.
@@ -63,7 +64,7 @@ pub(super) struct Timing {
 }
 
 impl Timing {
-    fn new(plan: &LoadPlan) -> Self {
+    pub(super) fn new(plan: &LoadPlan) -> Self {
         let start = Instant::now();
         let count_from = start + plan.warmup();
         Self {
@@ -97,6 +98,11 @@ impl Timing {
     /// Duration of the measurement.
     pub(super) fn window(&self) -> Duration {
         self.end().saturating_duration_since(self.count_from)
+    }
+
+    /// Duration of the measurement, unless it is cancelled.
+    pub(super) fn planned_window(&self) -> Duration {
+        self.planned_end.saturating_duration_since(self.count_from)
     }
 
     /// Stops sending.
@@ -145,7 +151,12 @@ impl Timing {
     pub(super) fn progress(&self) -> Progress {
         // `done` is read before `sent`, so that the difference is never negative.
         let (errors, done) = (self.errors.load(Relaxed), self.done.load(Relaxed));
-        let sent = self.sent.load(Relaxed).max(done);
+        self.progress_of(self.sent.load(Relaxed), done, errors)
+    }
+
+    /// The progress with the counters of a driver that counts itself.
+    pub(super) fn progress_of(&self, sent: u64, done: u64, errors: u64) -> Progress {
+        let sent = sent.max(done);
         Progress { elapsed: self.start.elapsed(), sent, done, errors, in_flight: sent - done }
     }
 }

@@ -29,8 +29,8 @@ where
     F: Fn(u64) -> R + Send + Sync + 'static,
     R: Future<Output = Result<(), String>> + Send,
 {
-    async fn call(&self, n: u64) -> Result<(), String> {
-        (self.0)(n).await
+    async fn call(&self, n: u64) -> Result<(), CallFailure> {
+        (self.0)(n).await.map_err(CallFailure::from)
     }
 }
 
@@ -41,24 +41,16 @@ async fn after(millis: u64) -> Result<(), String> {
 }
 
 fn open(rate: f64) -> Shape {
-    Shape::Open(Open { rate, max_in_flight: None })
+    Shape::Open(Open { rate: Some(rate), ..Open::default() })
 }
 
 fn users(users: usize) -> Shape {
-    Shape::Closed(Closed { users })
+    Shape::Closed(Closed { users, think_time: None })
 }
 
 /// A load of ten seconds without a warm-up.
 fn load(shape: Shape) -> Load {
-    Load {
-        tool: "echo".to_owned(),
-        arguments: None,
-        shape,
-        duration: HumanDuration(Duration::from_secs(10)),
-        warmup: None,
-        timeout: None,
-        thresholds: Vec::new(),
-    }
+    Load::new("echo", shape, HumanDuration(Duration::from_secs(10)))
 }
 
 async fn run_load<F, R>(load: &Load, call: F) -> LoadResult
@@ -112,7 +104,7 @@ async fn an_open_loop_makes_a_stall_count_for_every_call_that_fell_due() {
 
 #[tokio::test(start_paused = true)]
 async fn a_full_flight_does_not_hide_the_stall() {
-    let shape = Shape::Open(Open { rate: 20.0, max_in_flight: Some(1) });
+    let shape = Shape::Open(Open { rate: Some(20.0), max_in_flight: Some(1), ..Open::default() });
     let result = run_load(&load(shape), stalling()).await;
     let latency = latency(&result);
     assert!((1_800_000..2_600_000).contains(&latency.p90_us), "{latency:?}");
@@ -147,7 +139,7 @@ async fn a_run_in_which_every_call_failed_does_not_hold() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rate_that_was_not_reached_is_said() {
-    let shape = Shape::Open(Open { rate: 20.0, max_in_flight: Some(1) });
+    let shape = Shape::Open(Open { rate: Some(20.0), max_in_flight: Some(1), ..Open::default() });
     let load =
         Load { thresholds: vec!["offered_ratio >= 95%".to_owned(), "error_rate <= 1%".to_owned()], ..load(shape) };
     let result = run_load(&load, async |_| after(100).await).await;
@@ -186,7 +178,7 @@ async fn a_slow_but_steady_server_achieves_the_rate() {
 #[tokio::test(start_paused = true)]
 async fn no_more_calls_are_in_flight_than_allowed() {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let shape = Shape::Open(Open { rate: 100.0, max_in_flight: Some(3) });
+    let shape = Shape::Open(Open { rate: Some(100.0), max_in_flight: Some(3), ..Open::default() });
     let peak = Arc::clone(&most);
     run_load(&load(shape), move |_| {
         let (now, most) = (Arc::clone(&now), Arc::clone(&most));
@@ -204,7 +196,7 @@ async fn no_more_calls_are_in_flight_than_allowed() {
 #[tokio::test(start_paused = true)]
 async fn the_warm_up_is_called_and_not_counted() {
     for (shape, calls) in [(open(20.0), 240), (users(1), 120)] {
-        let load = Load { warmup: Some(HumanDuration(Duration::from_secs(2))), ..load(shape) };
+        let load = Load { warmup: Some(HumanDuration(Duration::from_secs(2))), ..load(shape.clone()) };
         let made = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&made);
         let start = Instant::now();
@@ -247,7 +239,7 @@ async fn a_server_that_stops_answering_does_not_look_fast() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_were_never_sent_enter_at_their_age() {
-    let shape = Shape::Open(Open { rate: 20.0, max_in_flight: Some(1) });
+    let shape = Shape::Open(Open { rate: Some(20.0), max_in_flight: Some(1), ..Open::default() });
     let load = Load { timeout: Some(HumanDuration(Duration::from_secs(30))), ..load(shape) };
     let result = run_load(&load, async |_| std::future::pending().await).await;
     assert_eq!((result.offered, result.sent, result.unfinished), (200, 1, 199));
@@ -264,7 +256,7 @@ async fn calls_that_were_never_sent_enter_at_their_age() {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_run_ends_early_and_says_what_it_covers() {
     for shape in [open(20.0), users(4)] {
-        let plan = LoadPlan::new(&load(shape)).unwrap();
+        let plan = LoadPlan::new(&load(shape.clone())).unwrap();
         let cancel = CancellationToken::new();
         let start = Instant::now();
         // Every tenth call hangs: it gets a second, and is then given up.
@@ -347,10 +339,10 @@ async fn says_when_it_was_late_itself() {
     }
     let plan = LoadPlan::new(&load(open(20.0))).unwrap();
     let late = run_with(&plan, Fake(async |_| Ok(())), Oversleeping, |_| (), CancellationToken::new()).await;
-    assert!(warned(&late, "the workbench sent calls up to 40"), "{:?}", late.warnings);
-    let shape = Shape::Open(Open { rate: 20.0, max_in_flight: Some(1) });
+    assert!(warned(&late, "it sent calls up to 40"), "{:?}", late.warnings);
+    let shape = Shape::Open(Open { rate: Some(20.0), max_in_flight: Some(1), ..Open::default() });
     let full = run_load(&load(shape), async |_| after(70).await).await;
-    assert!(!warned(&full, "the workbench sent"), "waiting for a place is not the workbench's: {:?}", full.warnings);
+    assert!(!warned(&full, "it sent calls"), "waiting for a place is not the workbench's: {:?}", full.warnings);
 }
 
 #[tokio::test]
@@ -373,12 +365,12 @@ fn refuses_what_cannot_be_carried_out() {
         (load(open(f64::NAN)), "rate is NaN"),
         (load(open(1e-300)), "rate is 0.000"),
         (load(open(1e7)), "rate is 10000000, but must be from 0.00001 to 1000000 calls per second"),
-        (load(Shape::Open(Open { rate: 1.0, max_in_flight: Some(0) })), "max_in_flight is 0"),
+        (load(Shape::Open(Open { rate: Some(1.0), max_in_flight: Some(0), ..Open::default() })), "max_in_flight is 0"),
         (Load { duration: HumanDuration::from_millis(0), ..load(users(1)) }, "duration is 0ns"),
         (Load { timeout: timed(0), ..load(users(1)) }, "timeout is 0ns"),
         (Load { warmup: timed(u64::MAX), ..load(users(1)) }, "warmup is "),
         (
-            Load { thresholds: vec!["p99 < 1s".into(), "p98 < 1s".into()], ..load(users(1)) },
+            Load { thresholds: vec!["p99 < 1s".into(), "p100 < 1s".into()], ..load(users(1)) },
             "thresholds[1]: unknown metric",
         ),
     ] {

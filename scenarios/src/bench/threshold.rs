@@ -24,15 +24,13 @@ pub struct Threshold {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Metric {
-    P50,
-    P90,
-    P95,
-    P99,
-    P999,
+    /// In thousandths of a percent.
+    Percentile(u32),
     Max,
     Mean,
     Min,
     ErrorRate,
+    UnfinishedRate,
     AchievedRate,
     OfferedRatio,
 }
@@ -105,14 +103,17 @@ pub enum ThresholdProblem {
 }
 
 impl Threshold {
-    /// Evaluates the threshold. Without latencies, a latency threshold fails.
+    /// Evaluates the threshold. `percentile` returns a percentile (0 to 100) in microseconds. Without latencies, a latency
+    /// threshold fails.
     #[must_use]
-    pub fn evaluate(&self, figures: &LoadFigures) -> ThresholdResult {
+    pub fn evaluate(&self, figures: &LoadFigures, percentile: impl Fn(f64) -> Option<u64>) -> ThresholdResult {
         let (passed, measured) = match self.limit {
-            Limit::Time(limit) => match figures.latency.map(|latency| self.metric.latency_us(&latency)) {
-                Some(micros) => (self.operator.compare(micros, limit.as_secs_f64() * 1e6), format_us(micros)),
-                None => (false, "no call has a latency".to_owned()),
-            },
+            Limit::Time(limit) => {
+                match figures.latency.and_then(|latency| self.metric.latency_us(&latency, percentile)) {
+                    Some(micros) => (self.operator.compare(micros, limit.as_secs_f64() * 1e6), format_us(micros)),
+                    None => (false, "no call has a latency".to_owned()),
+                }
+            }
             Limit::Share(limit) => match self.metric.share(figures) {
                 Some(share) => (self.operator.compare(share, limit), percent(share)),
                 None => (false, "no call was counted".to_owned()),
@@ -124,7 +125,7 @@ impl Threshold {
         };
         ThresholdResult {
             threshold: self.text.clone(),
-            measured: format!("{} = {measured}", self.metric.as_str()),
+            measured: format!("{} = {measured}", self.metric.name()),
             passed,
         }
     }
@@ -138,57 +139,57 @@ impl fmt::Display for Threshold {
 }
 
 impl Metric {
-    const ALL: [Self; 11] = [
-        Self::P50,
-        Self::P90,
-        Self::P95,
-        Self::P99,
-        Self::P999,
+    /// The metrics that messages list. Every other percentile is a metric too.
+    const ALL: [Self; 12] = [
+        Self::Percentile(50_000),
+        Self::Percentile(90_000),
+        Self::Percentile(95_000),
+        Self::Percentile(99_000),
+        Self::Percentile(99_900),
         Self::Max,
         Self::Mean,
         Self::Min,
         Self::ErrorRate,
+        Self::UnfinishedRate,
         Self::AchievedRate,
         Self::OfferedRatio,
     ];
 
-    fn as_str(self) -> &'static str {
+    fn name(self) -> String {
         match self {
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-            Self::P999 => "p99.9",
-            Self::Max => "max",
-            Self::Mean => "mean",
-            Self::Min => "min",
-            Self::ErrorRate => "error_rate",
-            Self::AchievedRate => "achieved_rate",
-            Self::OfferedRatio => "offered_ratio",
+            Self::Percentile(thousandths) => format!("p{}", f64::from(thousandths) / 1_000.0),
+            Self::Max => "max".to_owned(),
+            Self::Mean => "mean".to_owned(),
+            Self::Min => "min".to_owned(),
+            Self::ErrorRate => "error_rate".to_owned(),
+            Self::UnfinishedRate => "unfinished_rate".to_owned(),
+            Self::AchievedRate => "achieved_rate".to_owned(),
+            Self::OfferedRatio => "offered_ratio".to_owned(),
         }
     }
 
-    /// A latency in microseconds.
-    fn latency_us(self, latency: &Latency) -> f64 {
+    /// A latency in microseconds; `None` without latencies.
+    fn latency_us(self, latency: &Latency, percentile: impl Fn(f64) -> Option<u64>) -> Option<f64> {
         let micros = match self {
-            Self::P50 => latency.p50_us,
-            Self::P90 => latency.p90_us,
-            Self::P95 => latency.p95_us,
-            Self::P99 => latency.p99_us,
-            Self::P999 => latency.p999_us,
+            Self::Percentile(thousandths) => percentile(f64::from(thousandths) / 1_000.0)?,
             Self::Max => latency.max_us,
             Self::Min => latency.min_us,
             // The other metrics have no limit in time.
-            Self::Mean | Self::ErrorRate | Self::AchievedRate | Self::OfferedRatio => return latency.mean_us,
+            Self::Mean | Self::ErrorRate | Self::UnfinishedRate | Self::AchievedRate | Self::OfferedRatio => {
+                return Some(latency.mean_us);
+            }
         };
-        micros as f64
+        Some(micros as f64)
     }
 
     /// A share of the calls; `None` without calls.
     fn share(self, figures: &LoadFigures) -> Option<f64> {
         match self {
             Self::OfferedRatio => figures.offered_ratio(),
-            _ => figures.error_rate(),
+            Self::UnfinishedRate => figures.unfinished_rate(),
+            Self::ErrorRate | Self::AchievedRate | Self::Percentile(_) | Self::Max | Self::Mean | Self::Min => {
+                figures.error_rate()
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Warnings about measurements that are misleading, with advice. Pure functions of the figures.
 
-use std::time::Duration;
+use reports::model::Generator;
 
 use super::{
     LoadFigures, LoadPlan,
@@ -12,9 +12,6 @@ use crate::model::Shape;
 /// Minimum share of a rate that counts as reached.
 const REACHED: f64 = 0.95;
 
-/// Tolerated lateness of the generator; a tenth of the interval between calls is always tolerated.
-const LAG: Duration = Duration::from_millis(10);
-
 /// In a closed loop, a slowest call of this many medians hides calls that were not sent.
 const STALL: u64 = 10;
 
@@ -22,15 +19,14 @@ pub(super) struct Run<'a> {
     pub(super) plan: &'a LoadPlan,
     pub(super) figures: &'a LoadFigures,
     pub(super) recorder: &'a Recorder,
-    /// Maximum lateness of the generator.
-    pub(super) lag: Duration,
+    pub(super) generator: &'a Generator,
     /// Whether the run was cancelled.
     pub(super) cut: bool,
 }
 
 /// The warnings that apply, the most severe first.
 pub(super) fn warnings(run: &Run<'_>) -> Vec<String> {
-    let all = [cut, nothing_counted, all_failed, not_sent, not_achieved, ages, lag, omission, few_samples];
+    let all = [cut, nothing_counted, all_failed, not_sent, not_achieved, ages, lag, busy, omission, few_samples];
     let mut warnings: Vec<String> = all.into_iter().filter_map(|warning| warning(run)).collect();
     if cfg!(debug_assertions) {
         warnings.push("measured with a debug build; results are not meaningful; build with `--release`".to_owned());
@@ -101,15 +97,47 @@ fn ages(run: &Run<'_>) -> Option<String> {
 }
 
 fn lag(run: &Run<'_>) -> Option<String> {
-    let Shape::Open(open) = run.plan.shape() else { return None };
-    let allowed = LAG.max(Duration::from_secs_f64(0.1 / open.rate));
-    (run.lag > allowed).then(|| {
+    let late = run.generator.saturated && matches!(run.plan.shape(), Shape::Open(_));
+    (late && !is_busy(run)).then(|| {
         format!(
-            "the workbench sent calls up to {} late, which the latencies include, because this machine is busy; lower \
-             the rate, or run the server on another machine",
-            format_us(run.lag.as_secs_f64() * 1e6)
+            "the load generator was the limit: it sent calls up to {} late, which the latencies include, because this \
+             machine is busy; lower the rate, or run the server on another machine",
+            format_us(run.generator.lag_max_us as f64)
         )
     })
+}
+
+/// Whether the threads of the generator used their cores.
+fn is_busy(run: &Run<'_>) -> bool {
+    run.generator.saturated && run.generator.cpu_percent >= 80.0 * run.generator.threads as f64
+}
+
+fn busy(run: &Run<'_>) -> Option<String> {
+    is_busy(run).then(|| {
+        format!(
+            "the load generator was the limit: its {} threads used {:.0} % of a core; use `--driver raw`, more cores, or \
+             another machine for the server",
+            run.generator.threads, run.generator.cpu_percent
+        )
+    })
+}
+
+/// What limited the rate of an open loop.
+pub(super) fn rate_limit(run: &Run<'_>) -> String {
+    let figures = run.figures;
+    if run.generator.saturated {
+        return "the load generator was the limit, because this machine is busy".to_owned();
+    }
+    if figures.failed > figures.unfinished {
+        return "the server returned errors".to_owned();
+    }
+    if figures.sent < figures.offered {
+        return format!(
+            "the server is slow, and `max_in_flight` ({}) limits the number of its calls",
+            run.plan.concurrency()
+        );
+    }
+    "the server is slow: results arrived after the measurement".to_owned()
 }
 
 fn omission(run: &Run<'_>) -> Option<String> {

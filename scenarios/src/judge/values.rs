@@ -65,6 +65,12 @@ pub(super) fn evaluate(expectation: &ValueExpectation, value: &Value) -> ValueFi
     ValueFinding::broken(format!("a condition on {at}"), "the expectation has no condition".to_owned())
 }
 
+/// Evaluates an expectation on a value outside of a case. An unmet one returns what was expected and what was observed.
+pub(crate) fn evaluate_value(expectation: &ValueExpectation, value: &Value) -> Result<(), (String, String)> {
+    let finding = evaluate(expectation, value);
+    if finding.held { Ok(()) } else { Err((finding.expected, finding.observed)) }
+}
+
 impl ValueFinding {
     fn new(expected: String, observed: String, held: bool) -> Self {
         Self { expected, observed, held }

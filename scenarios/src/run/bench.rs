@@ -59,7 +59,7 @@ pub(super) async fn execute(
         let progress = |progress| session.load_progress(progress);
         let result = match task {
             LoadTask::Server(config, load) => {
-                load_server(config, load, plan.connections, progress, cancel.clone()).await?
+                load_server(config, load, plan.connections, plan.seed, progress, cancel.clone()).await?
             }
             LoadTask::Mock(case, load) => load_case(case, load, &plan.program, progress, cancel.clone()).await?,
         };

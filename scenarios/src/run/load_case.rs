@@ -11,8 +11,9 @@ use crate::{
     bench::{
         self, LoadPlan, PlanError, Progress,
         connect::{ClientCaller, LoadConnectError, usual_connections},
+        raw::{self, RawTarget},
     },
-    model::Load,
+    model::{Driver, Load},
     plan::Case,
 };
 
@@ -31,12 +32,22 @@ pub enum LoadCaseError {
     /// The temporary directory cannot be created.
     #[error("cannot create the directory of the case")]
     Folder(#[source] std::io::Error),
+    /// The raw driver cannot execute the load.
+    #[error("the raw driver cannot call this tool: {reason}; use `client` as the driver")]
+    NoRawDriver {
+        /// The reason.
+        reason: String,
+    },
+    /// The raw driver failed.
+    #[error("the load generator failed")]
+    Raw(#[source] std::io::Error),
     /// The scenario has no mock server.
     #[error("scenario `{0}` has no mock server; add --url <URL>, or a command after `--`")]
     NoServer(String),
 }
 
-/// Executes a load test on a server. Without `connections` the number depends on the load and the transport.
+/// Executes a load test on a server. Without `connections` the number depends on the load and the transport. The
+/// seed is that of random arrivals.
 ///
 /// # Errors
 /// If the load is invalid or the server cannot be used. Failed calls are counted, not errors.
@@ -44,17 +55,44 @@ pub(super) async fn load_server(
     config: &ServerConfig,
     load: &Load,
     connections: Option<usize>,
+    seed: u64,
     progress: impl FnMut(Progress) + Send,
     cancel: CancellationToken,
 ) -> Result<LoadResult, LoadCaseError> {
-    let plan = LoadPlan::new(load)?;
+    let plan = LoadPlan::new(load)?.with_seed(seed);
     let connections = connections.unwrap_or_else(|| usual_connections(&config.endpoint, &plan));
     let caller = ClientCaller::connect(config, connections, load, &plan).await?;
-    let mut result = bench::run(&plan, caller.clone(), progress, cancel).await;
-    caller.close().await;
+    let driver = choose_driver(&caller, load).await?;
+    let (transport, mut result) = match driver {
+        Driver::Client => {
+            let result = bench::run(&plan, caller.clone(), progress, cancel).await;
+            caller.close().await;
+            (caller.transport(), result)
+        }
+        Driver::Raw => {
+            let mut target = RawTarget::connect(config, caller, load, &plan).await.map_err(LoadCaseError::Raw)?;
+            let result = raw::run(&plan, &mut target, progress, cancel).await.map_err(LoadCaseError::Raw);
+            let transport = target.transport().as_str();
+            target.close().await;
+            (transport, result?)
+        }
+    };
     result.name.clone_from(&load.tool);
-    result.transport = caller.transport().to_owned();
+    result.transport = transport.to_owned();
+    result.driver = driver.as_str().to_owned();
     Ok(result)
+}
+
+/// The driver of a load: the raw one where it can do the work, unless the load names one. Closes the connections on an error.
+async fn choose_driver(caller: &ClientCaller, load: &Load) -> Result<Driver, LoadCaseError> {
+    match (load.driver, raw::supports(caller, load)) {
+        (Some(Driver::Client), _) | (None, Some(_)) => Ok(Driver::Client),
+        (Some(Driver::Raw) | None, None) => Ok(Driver::Raw),
+        (Some(Driver::Raw), Some(reason)) => {
+            caller.close().await;
+            Err(LoadCaseError::NoRawDriver { reason })
+        }
+    }
 }
 
 /// Executes a load test on the mock server of a scenario.
@@ -83,7 +121,7 @@ pub(super) async fn load_case(
     let endpoint = mocks.endpoints.values().next().ok_or_else(no_server)?;
     let mut config = ServerConfig::new("mock", endpoint.for_client(&crate::model::ClientSetup::default()));
     config.protocol = case.revision.as_str().parse().map_or(RevisionChoice::Auto, RevisionChoice::Pinned);
-    let result = load_server(&config, load, None, progress, cancel).await;
+    let result = load_server(&config, load, None, case.seed, progress, cancel).await;
     mocks.stop().await;
     let mut result = result?;
     result.name.clone_from(&case.id);

@@ -114,17 +114,15 @@ fn load(arguments: &Arguments, limits: &Limits) -> Result<Load, ToolError> {
             return Err(ToolError::arguments("`users` and `rate` exclude each other; remove one of them, not both"));
         }
         (_, Some(rate)) if rate > limits.rate => return Err(ToolError::over_limit("a rate", rate, limits.rate)),
-        (_, Some(rate)) => Shape::Open(Open { rate, max_in_flight: Some(limits.users) }),
-        (users, None) => Shape::Closed(Closed { users: users.map_or(1, NonZeroUsize::get) }),
+        (_, Some(rate)) => Shape::Open(Open { rate: Some(rate), max_in_flight: Some(limits.users), ..Open::default() }),
+        (users, None) => Shape::Closed(Closed { users: users.map_or(1, NonZeroUsize::get), think_time: None }),
     };
     Ok(Load {
-        tool: arguments.tool.clone(),
         arguments: arguments.arguments.clone(),
-        shape,
-        duration,
         warmup: Some(warmup),
         timeout: Some(timeout),
         thresholds: arguments.thresholds.clone(),
+        ..Load::new(arguments.tool.clone(), shape, duration)
     })
 }
 
@@ -158,7 +156,8 @@ impl Output for LoadReport {
             );
         }
         for (kind, count) in &load.errors {
-            let _ = writeln!(text, "error {kind}: {count}");
+            let sample = load.error_samples.get(kind).map(|sample| format!(" ({})", sample.text)).unwrap_or_default();
+            let _ = writeln!(text, "error {kind}: {count}{sample}");
         }
         for threshold in &load.thresholds {
             let verdict = if threshold.passed { "passed" } else { "FAILED" };

@@ -18,9 +18,9 @@ use rmcp::{
 use sse_stream::Sse;
 use tokio::sync::oneshot;
 
-use super::{ACCEPTED, Backoff, EVENT_STREAM, HttpClient, JSON, Outcome, SESSION_ID, response};
+use super::{ACCEPTED, Address, Backoff, EVENT_STREAM, HttpClient, JSON, Outcome, SESSION_ID, response};
 use crate::{
-    direct::NoResponse,
+    direct::{NoResponse, RequestHead},
     revision::{Revision, rules},
     tracker::Reply,
     transport::events::{events, is_oversize, response_id},
@@ -52,7 +52,7 @@ type Events = BoxStream<'static, Result<Sse, SseError>>;
 impl HttpClient {
     /// The head of a request that concerns `name`. Returns `None` if rmcp has to send it: while the session is
     /// replaced, or if the name has to be encoded.
-    pub(crate) fn prepare(&self, revision: Revision, method: &'static str, name: &str) -> Option<Post> {
+    pub(crate) fn prepare(&self, revision: Revision, method: &'static str, name: Option<&str>) -> Option<Post> {
         let mut headers = HeaderMap::with_capacity(12);
         headers.insert(ACCEPT, ACCEPTED);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -69,6 +69,20 @@ impl HttpClient {
             direct.session
         };
         Some(Post { headers, session, resumable: rules.resumable_responses })
+    }
+
+    /// URL, socket and all headers of such a request, for a program that sends it itself.
+    pub(crate) fn request_head(
+        &self,
+        revision: Revision,
+        method: &'static str,
+        name: Option<&str>,
+    ) -> Option<RequestHead> {
+        let post = self.prepare(revision, method, name)?;
+        let address = Address::new(&self.shared.endpoint).ok()?;
+        let mut headers = self.shared.headers.read().unwrap_or_else(PoisonError::into_inner).clone();
+        headers.extend(post.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+        Some(RequestHead { url: address.url, socket: address.socket, headers })
     }
 
     /// Sends a request and reads until the response has arrived.
@@ -215,11 +229,17 @@ impl HttpClient {
     }
 }
 
-/// Adds the headers of a stateless request. Returns `None` if the name has to be encoded (2026-07-28, streamable HTTP,
-/// "Value Encoding").
-fn add_request_headers(headers: &mut HeaderMap, revision: Revision, method: &'static str, name: &str) -> Option<()> {
+/// Adds the headers of a stateless request, with a name if the method has one. Returns `None` if the name has to be
+/// encoded (2026-07-28, streamable HTTP, "Value Encoding").
+fn add_request_headers(
+    headers: &mut HeaderMap,
+    revision: Revision,
+    method: &'static str,
+    name: Option<&str>,
+) -> Option<()> {
     headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
     headers.insert(METHOD, HeaderValue::from_static(method));
+    let Some(name) = name else { return Some(()) };
     let plain = name.bytes().all(|byte| byte.is_ascii_graphic()) && !name.starts_with("=?");
     headers.insert(NAME, HeaderValue::from_str(name).ok().filter(|_| plain && !name.is_empty())?);
     Some(())
@@ -233,7 +253,7 @@ mod tests {
     fn the_header_names_the_negotiated_revision() {
         for revision in Revision::ALL {
             let mut headers = HeaderMap::new();
-            add_request_headers(&mut headers, revision, "tools/call", "echo").unwrap();
+            add_request_headers(&mut headers, revision, "tools/call", Some("echo")).unwrap();
             assert_eq!(headers[PROTOCOL_VERSION], revision.as_str());
         }
     }

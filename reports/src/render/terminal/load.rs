@@ -5,9 +5,9 @@ use textwrap::Options;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::{
-    model::{LoadResult, Verdict},
+    model::{Latency, LoadResult, Verdict},
     render::{
-        outcome::{duration, errors, latency, word},
+        outcome::{duration, errors, generator, latency, sample, word},
         paint::Paint,
         text,
     },
@@ -22,14 +22,11 @@ const MIN_NAME: usize = 8;
 
 /// Renders the tables of rates and latencies, then the thresholds, errors and warnings of each load test.
 pub(super) fn render(loads: &[LoadResult], width: usize, paint: Paint) -> String {
-    let rates = table(
-        ["load", "offered/s", "sent/s", "achieved/s", "offered", "sent", "ok", "errors", "open"],
-        rates,
-        loads,
-        width,
-    );
-    let latencies =
-        table(["latency", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"], latencies, loads, width);
+    let head = ["load", "offered/s", "achieved/s", "offered", "sent", "ok", "errors", "unfinished"];
+    let rows = loads.iter().map(|load| (load.name.as_str(), rates(load))).collect();
+    let rates = table(head, rows, width);
+    let head = ["latency", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
+    let latencies = table(head, loads.iter().flat_map(latency_rows).collect(), width);
     let mut out = format!("{rates}\n\n{latencies}\n\n");
     for load in loads {
         push_load(&mut out, load, width, paint);
@@ -37,15 +34,18 @@ pub(super) fn render(loads: &[LoadResult], width: usize, paint: Paint) -> String
     out
 }
 
-fn table(head: [&str; 9], row: fn(&LoadResult) -> [String; 8], loads: &[LoadResult], width: usize) -> Table {
-    let rows: Vec<_> = loads.iter().map(|load| (load.name.as_str(), row(load))).collect();
+fn table<const COLUMNS: usize, const NUMBERS: usize>(
+    head: [&str; COLUMNS],
+    rows: Vec<(&str, [String; NUMBERS])>,
+    width: usize,
+) -> Table {
     // Numbers are never wrapped or truncated, so the names get the columns that are left.
-    let numbers: usize = (0..8)
+    let numbers: usize = (0..NUMBERS)
         .map(|column| {
             rows.iter().map(|(_, row)| row[column].width()).chain([head[column + 1].width()]).max().unwrap_or(0)
         })
         .sum();
-    let room = width.saturating_sub(numbers + 2 * 8).max(MIN_NAME);
+    let room = width.saturating_sub(numbers + 2 * NUMBERS).max(MIN_NAME);
     let mut table = Table::new();
     table.load_style(TABLE).set_content_arrangement(ContentArrangement::Disabled).set_header(head);
     for (name, row) in rows {
@@ -61,12 +61,9 @@ fn table(head: [&str; 9], row: fn(&LoadResult) -> [String; 8], loads: &[LoadResu
     table
 }
 
-fn rates(load: &LoadResult) -> [String; 8] {
-    let seconds = load.counted_ms as f64 / 1_000.0;
-    let sent_rate = if seconds > 0.0 { format!("{:.1}", load.sent as f64 / seconds) } else { "-".to_owned() };
+fn rates(load: &LoadResult) -> [String; 7] {
     [
         format!("{:.1}", load.offered_rate),
-        sent_rate,
         format!("{:.1}", load.achieved_rate),
         load.offered.to_string(),
         load.sent.to_string(),
@@ -76,8 +73,19 @@ fn rates(load: &LoadResult) -> [String; 8] {
     ]
 }
 
-fn latencies(load: &LoadResult) -> [String; 8] {
-    let Some(measured) = &load.latency else { return std::array::from_fn(|_| "-".to_owned()) };
+/// The latencies from the scheduled time, and those from the time of sending if they differ.
+fn latency_rows(load: &LoadResult) -> Vec<(&str, [String; 8])> {
+    let scheduled = latencies(load.latency.as_ref());
+    let sent = latencies(load.uncorrected.as_ref());
+    let mut rows = vec![(load.name.as_str(), scheduled)];
+    if load.uncorrected.is_some() && sent != rows[0].1 {
+        rows.push(("  from sending", sent));
+    }
+    rows
+}
+
+fn latencies(measured: Option<&Latency>) -> [String; 8] {
+    let Some(measured) = measured else { return std::array::from_fn(|_| "-".to_owned()) };
     let percentiles = [measured.p50_us, measured.p90_us, measured.p95_us, measured.p99_us, measured.p999_us];
     let [p50, p90, p95, p99, p999] = percentiles.map(|us| latency(us as f64));
     let (min, mean, max) =
@@ -94,7 +102,13 @@ fn push_load(out: &mut String, load: &LoadResult, width: usize, paint: Paint) {
     let shape = text::bounded_line(&load.shape, 200);
     let transport = text::bounded_line(&load.transport, 40);
     let counted = duration(load.counted_ms);
-    out.push_str(&format!("{} {name} ({transport}; {shape}; {counted} counted)\n", colored(load.passed(), paint)));
+    let driver = if load.driver.is_empty() {
+        String::new()
+    } else {
+        format!(", driver {}", text::bounded_line(&load.driver, 20))
+    };
+    let result = colored(load.passed(), paint);
+    out.push_str(&format!("{result} {name} ({transport}{driver}; {shape}; {counted} counted)\n"));
     if load.succeeded == 0 {
         out.push_str("  all calls failed\n");
     }
@@ -102,9 +116,15 @@ fn push_load(out: &mut String, load: &LoadResult, width: usize, paint: Paint) {
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     for (kind, count) in kinds.iter().take(MAX_ERROR_KINDS) {
         out.push_str(&format!("  errors: {} ({count})\n", text::bounded_line(kind, 200)));
+        for line in sample(load, kind) {
+            out.push_str(&format!("    {}\n", text::bounded_line(&line, 300)));
+        }
     }
     if kinds.len() > MAX_ERROR_KINDS {
         out.push_str(&format!("  … [{} more kinds of errors]\n", kinds.len() - MAX_ERROR_KINDS));
+    }
+    for line in generator(load) {
+        out.push_str(&format!("  {line}\n"));
     }
     for threshold in &load.thresholds {
         let word = colored(threshold.passed, paint);

@@ -60,11 +60,13 @@ impl<'a> Cursor<'a> {
 
     fn metric(&mut self) -> Result<Metric, ThresholdError> {
         let (word, place) = self.take(|ch| !is_operator(ch) && !ch.is_whitespace());
-        let words = || Metric::ALL.into_iter().map(Metric::as_str);
+        let names = Metric::ALL.map(Metric::name);
+        let words = || names.iter().map(String::as_str);
         if word.is_empty() {
             return Err(self.error(ThresholdProblem::NoMetric, place, &nearest::advice("", words())));
         }
-        Metric::ALL.into_iter().find(|metric| metric.as_str() == word).ok_or_else(|| {
+        let listed = Metric::ALL.into_iter().find(|metric| metric.name() == word);
+        listed.or_else(|| percentile(word)).ok_or_else(|| {
             self.error(ThresholdProblem::UnknownMetric(word.to_owned()), place, &nearest::advice(word, words()))
         })
     }
@@ -86,7 +88,9 @@ impl<'a> Cursor<'a> {
         let (limit, place) = self.take(|_| true);
         let (limit, place) = (limit.trim_end(), place.start..place.start + limit.trim_end().len());
         let (read, wanted, example) = match metric {
-            Metric::ErrorRate | Metric::OfferedRatio => (share(limit), "a percentage from 0 to 100", "`1%`"),
+            Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => {
+                (share(limit), "a percentage from 0 to 100", "`1%`")
+            }
             Metric::AchievedRate => (rate(limit), "a number of calls per second", "`100/s`"),
             _ => (time(limit), "a duration", "`50ms` or `2s`"),
         };
@@ -110,6 +114,15 @@ impl<'a> Cursor<'a> {
 /// Characters of operators, including those of unknown operators such as `=`, `!` and `≤`.
 fn is_operator(ch: char) -> bool {
     matches!(ch, '<' | '>' | '=' | '!' | '~' | '≤' | '≥')
+}
+
+/// Parses `p99.95`: above 0 and below 100, with up to three decimals.
+fn percentile(word: &str) -> Option<Metric> {
+    let digits = word.strip_prefix('p')?;
+    let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let percent = number(digits).filter(|percent| *percent > 0.0 && *percent < 100.0 && decimals <= 3)?;
+    // At most 99,999.
+    Some(Metric::Percentile((percent * 1_000.0).round() as u32))
 }
 
 fn time(text: &str) -> Option<Limit> {

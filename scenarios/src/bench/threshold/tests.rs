@@ -26,6 +26,11 @@ fn figures() -> LoadFigures {
     }
 }
 
+fn percentile(percentile: f64) -> Option<u64> {
+    let known = [(50.0, 2_000), (90.0, 5_000), (95.0, 10_000), (97.5, 20_000), (99.0, 50_000), (99.9, 700_000)];
+    known.into_iter().find(|(known, _)| (known - percentile).abs() < 1e-9).map(|(_, micros)| micros)
+}
+
 #[test]
 fn judges_every_metric() {
     for (threshold, measured, held) in [
@@ -36,6 +41,8 @@ fn judges_every_metric() {
         ("p95 >= 10ms", "p95 = 10.00 ms", true),
         ("  p99<50ms ", "p99 = 50.00 ms", false),
         ("p99.9 <= 1s", "p99.9 = 700.00 ms", true),
+        ("p97.5 <= 20ms", "p97.5 = 20.00 ms", true),
+        ("unfinished_rate <= 6%", "unfinished_rate = 6 %", true),
         ("max < 1s 500ms", "max = 1.50 s", false),
         ("mean < 2501us", "mean = 2.50 ms", true),
         ("min > 1ms", "min = 900 us", false),
@@ -49,7 +56,7 @@ fn judges_every_metric() {
         let result = threshold
             .parse::<Threshold>()
             .unwrap_or_else(|error| panic!("{threshold}: {error:?}"))
-            .evaluate(&figures());
+            .evaluate(&figures(), percentile);
         let expected =
             ThresholdResult { threshold: threshold.trim().to_owned(), measured: measured.to_owned(), passed: held };
         assert_eq!(result, expected);
@@ -60,7 +67,7 @@ fn judges_every_metric() {
 fn nothing_measured_does_not_hold() {
     let nothing = LoadFigures { offered: 0, sent: 0, latency: None, achieved_rate: 0.0, ..figures() };
     for threshold in ["p99 < 1s", "p99 > 1ms", "error_rate <= 1%", "offered_ratio >= 1%", "achieved_rate > 0/s"] {
-        let result = threshold.parse::<Threshold>().unwrap().evaluate(&nothing);
+        let result = threshold.parse::<Threshold>().unwrap().evaluate(&nothing, |_| None);
         assert!(!result.passed, "{result:?}");
     }
 }
@@ -70,8 +77,8 @@ fn says_what_is_wrong_and_where() {
     for (text, problem, place, advice) in [
         ("", "a metric is missing", (0, 0), "known are `p50`"),
         ("  < 5ms", "a metric is missing", (2, 0), "known are `p50`"),
-        ("p98 < 5ms", "unknown metric `p98`", (0, 3), "did you mean `p9"),
-        ("\u{3000}p98 < 5ms", "unknown metric `p98`", (1, 3), "did you mean `p9"),
+        ("p100 < 5ms", "unknown metric `p100`", (0, 4), "known are `p50`"),
+        ("\u{3000}p99.9999 < 5ms", "unknown metric `p99.9999`", (1, 8), "did you mean `p99.9`?"),
         ("error-rate < 5%", "unknown metric `error-rate`", (0, 10), "did you mean `error_rate`?"),
         ("P99 < 5ms", "unknown metric `P99`", (0, 3), "did you mean `p99`?"),
         ("p99", "an operator is missing", (3, 0), "operators are"),
@@ -118,11 +125,11 @@ fn a_threshold() -> impl Strategy<Value = (Metric, Operator, u32, String)> {
     (metric, operator, 1_u32..100, select(vec!["", " ", "\t "]), select(vec!["", " "])).prop_map(
         |(metric, (operator, sign), number, one, two)| {
             let unit = match metric {
-                Metric::ErrorRate | Metric::OfferedRatio => "%",
+                Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => "%",
                 Metric::AchievedRate => "/s",
                 _ => "ms",
             };
-            (metric, operator, number, format!("{one}{}{two}{sign}{one}{number}{unit}{two}", metric.as_str()))
+            (metric, operator, number, format!("{one}{}{two}{sign}{one}{number}{unit}{two}", metric.name()))
         },
     )
 }
@@ -133,7 +140,7 @@ proptest! {
         let threshold: Threshold = text.parse().unwrap();
         prop_assert_eq!((threshold.metric, threshold.operator), (metric, operator));
         let expected = match metric {
-            Metric::ErrorRate | Metric::OfferedRatio => Limit::Share(f64::from(number) / 100.0),
+            Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => Limit::Share(f64::from(number) / 100.0),
             Metric::AchievedRate => Limit::Rate(f64::from(number)),
             _ => Limit::Time(Duration::from_millis(number.into())),
         };

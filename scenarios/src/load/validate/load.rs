@@ -12,12 +12,13 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     let Some(load) = &case.scenario.load else { return };
     let spot = case.root.key("load");
     let before = findings.found.len();
-    shape(load.shape, spot.key("shape"), findings);
+    shape(&load.shape, spot.key("shape"), findings);
     findings.not_zero(spot.key("duration"), Some(load.duration));
     findings.not_zero(spot.key("timeout"), load.timeout);
     for (position, text) in load.thresholds.iter().enumerate() {
         threshold(text, spot.key("thresholds").item(position), findings);
     }
+    super::values::check(&load.expect.values, spot.key("expect").key("values"), findings);
     // The load engine has further ranges.
     if findings.found.len() == before
         && let Err(cause) = LoadPlan::new(load)
@@ -45,7 +46,7 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn shape(shape: Shape, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+fn shape(shape: &Shape, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     match shape {
         Shape::Closed(closed) => {
             if closed.users == 0 {
@@ -54,10 +55,10 @@ fn shape(shape: Shape, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
         }
         Shape::Open(open) => {
             let spot = spot.key("open");
-            if !(open.rate > 0.0 && open.rate.is_finite()) {
+            if let Some(rate) = open.rate.filter(|rate| !(*rate > 0.0 && rate.is_finite())) {
                 findings.value(
                     spot.key("rate"),
-                    format!("invalid rate {}", open.rate),
+                    format!("invalid rate {rate}"),
                     "write the number of calls per second, above 0",
                 );
             }
@@ -76,11 +77,17 @@ fn threshold(text: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
 fn out_of_range(cause: &PlanError, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     let open = spot.key("shape").key("open");
     let spot = match cause {
+        PlanError::Rate { .. } if open.has("stages") => open.key("stages"),
         PlanError::Rate { .. } => open.key("rate"),
         PlanError::Count { what, .. } if open.has(what) => open.key(what),
         PlanError::Count { what, .. } => spot.key("shape").key("closed").key(what),
+        PlanError::Duration { what: "stages", .. } => open.key("stages"),
         PlanError::Duration { what, .. } => spot.key(what),
         PlanError::Threshold { index, .. } => spot.key("thresholds").item(*index),
+        PlanError::Stages { .. } if open.has("stages") => open.key("stages"),
+        PlanError::Stages { .. } => open,
+        PlanError::MinRate { .. } => spot.key("min_rate"),
+        PlanError::Schema { .. } => spot.key("expect").key("schema"),
     };
     findings.value(spot, cause.to_string(), "use a value in the range");
 }

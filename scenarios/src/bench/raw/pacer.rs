@@ -1,0 +1,251 @@
+//! Decides when a worker sends its calls, and records how they end. Without I/O: the workers ask it what to do next.
+//!
+//! Each worker has its own pacer, histogram and counters, which are merged at the end, so that threads share no lock.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::{
+    bench::{
+        CallFailure, Generated, LoadPlan, TIMED_OUT,
+        arrivals::Schedule,
+        recorder::Recorder,
+        shared::{Sample, Timing},
+    },
+    model::Shape,
+};
+
+/// Counters of one worker, which only this worker changes.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct Counters {
+    sent: AtomicU64,
+    done: AtomicU64,
+    errors: AtomicU64,
+}
+
+/// Sums of counters.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counted {
+    pub(super) sent: u64,
+    pub(super) done: u64,
+    pub(super) errors: u64,
+}
+
+impl Counters {
+    fn add(counter: &AtomicU64) {
+        // One writer: no read-modify-write instruction is needed.
+        counter.store(counter.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// The sums over all workers.
+    pub(super) fn sum(all: &[Arc<Self>]) -> Counted {
+        let mut sum = Counted::default();
+        for counters in all {
+            // `done` is read before `sent`, so that the difference is never negative.
+            sum.errors += counters.errors.load(Relaxed);
+            sum.done += counters.done.load(Relaxed);
+            sum.sent += counters.sent.load(Relaxed);
+        }
+        sum
+    }
+}
+
+/// The share of a worker in the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Share {
+    /// Its number, from 0.
+    pub(super) worker: usize,
+    /// The number of workers.
+    pub(super) workers: usize,
+}
+
+impl Share {
+    /// The part of a number that belongs to this worker.
+    pub(super) fn part(self, total: usize) -> usize {
+        total / self.workers + usize::from(self.worker < total % self.workers)
+    }
+}
+
+/// A call that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DueCall {
+    /// Its number within the load.
+    pub(super) n: u64,
+    /// Its scheduled time.
+    pub(super) intended: Instant,
+    /// When it is sent.
+    pub(super) sent: Instant,
+    /// When it times out.
+    pub(super) deadline: Instant,
+}
+
+/// What a worker does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Send this call.
+    Call(DueCall),
+    /// No call is due before this time.
+    At(Instant),
+    /// No call is sent before another one ended.
+    Full,
+    /// All calls were sent.
+    End,
+}
+
+enum Source {
+    /// The number of the next call, and when users who think are ready, in order.
+    Closed {
+        next: u64,
+        think_time: Duration,
+        thinking: VecDeque<Instant>,
+    },
+    Open(Box<Schedule>),
+}
+
+/// The schedule and the records of one worker.
+pub(super) struct Pacer {
+    timing: Arc<Timing>,
+    counters: Arc<Counters>,
+    source: Source,
+    step: u64,
+    /// Maximum number of calls in flight: in a closed loop the number of users.
+    limit: usize,
+    in_flight: usize,
+    timeout: Duration,
+    /// When the last call ended that made room for another one.
+    unblocked: Instant,
+    generated: Generated,
+    recorder: Recorder,
+}
+
+impl Pacer {
+    pub(super) fn new(
+        plan: &LoadPlan,
+        share: Share,
+        limit: usize,
+        timing: Arc<Timing>,
+        counters: Arc<Counters>,
+    ) -> Self {
+        let source = match plan.shape() {
+            Shape::Closed(_) => {
+                Source::Closed { next: share.worker as u64, think_time: plan.think_time(), thinking: VecDeque::new() }
+            }
+            Shape::Open(_) => Source::Open(Box::new(plan.schedule(timing.start, (share.worker, share.workers)))),
+        };
+        Self {
+            counters,
+            source,
+            step: share.workers as u64,
+            limit,
+            in_flight: 0,
+            timeout: plan.timeout(),
+            unblocked: timing.start,
+            generated: Generated::default(),
+            recorder: Recorder::new(&timing),
+            timing,
+        }
+    }
+
+    /// What to do now.
+    pub(super) fn next(&mut self, now: Instant) -> Next {
+        if now >= self.timing.end() {
+            return Next::End;
+        }
+        let (n, intended) = match &mut self.source {
+            Source::Closed { next, thinking, .. } => {
+                if self.in_flight + thinking.len() >= self.limit {
+                    match thinking.front() {
+                        Some(ready) if *ready <= now => drop(thinking.pop_front()),
+                        Some(ready) => return Next::At(*ready),
+                        None => return Next::Full,
+                    }
+                }
+                let n = *next;
+                *next += self.step;
+                (n, now)
+            }
+            Source::Open(schedule) => {
+                let Some(due) = schedule.due().filter(|due| *due < self.timing.end()) else { return Next::End };
+                if due > now {
+                    return Next::At(due);
+                }
+                if self.in_flight >= self.limit {
+                    return Next::Full;
+                }
+                self.generated.lag = self.generated.lag.max(now.saturating_duration_since(due.max(self.unblocked)));
+                let n = schedule.number();
+                schedule.advance();
+                (n, due)
+            }
+        };
+        self.in_flight += 1;
+        Counters::add(&self.counters.sent);
+        self.generated.sent += u64::from(self.timing.counts(intended));
+        Next::Call(DueCall { n, intended, sent: now, deadline: now + self.timeout })
+    }
+
+    /// Records the end of a call. `Err(None)` is a call that was abandoned.
+    pub(super) fn finished(&mut self, call: DueCall, ended: Instant, outcome: Result<(), Option<CallFailure>>) {
+        if self.in_flight == self.limit {
+            self.unblocked = ended;
+        }
+        self.in_flight -= 1;
+        if let Source::Closed { think_time, thinking, .. } = &mut self.source
+            && !think_time.is_zero()
+        {
+            thinking.push_back(ended + *think_time);
+        }
+        if outcome.is_err() {
+            Counters::add(&self.counters.errors);
+        }
+        Counters::add(&self.counters.done);
+        if self.timing.counts(call.intended) {
+            self.recorder
+                .record(Sample { intended: call.intended, sent: call.sent, ended, outcome }, self.timing.end());
+        }
+    }
+
+    /// Records a call without a response within its timeout.
+    pub(super) fn timed_out(&mut self, call: DueCall, now: Instant) {
+        let text = format!("no response within {:?}", self.timeout);
+        self.finished(call, now, Err(Some(CallFailure::new(TIMED_OUT, text))));
+    }
+
+    /// Adds bytes to the traffic of the measurement.
+    pub(super) fn traffic(&mut self, now: Instant, sent: usize, received: usize) {
+        if self.timing.counts(now) {
+            self.recorder.bytes_sent += sent as u64;
+            self.recorder.bytes_received += received as u64;
+        }
+    }
+
+    /// Number of calls in flight.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Whether calls in flight are abandoned.
+    pub(super) fn has_given_up(&self) -> bool {
+        self.timing.has_given_up()
+    }
+
+    /// The records, at the end of the run.
+    pub(super) fn finish(mut self) -> (Generated, Recorder) {
+        if let Source::Open(schedule) = &self.source {
+            let unsent = schedule.unsent(self.timing.count_from, self.timing.end());
+            self.generated.unsent.extend(unsent);
+        }
+        self.generated.offered =
+            self.generated.sent + self.generated.unsent.iter().map(|unsent| unsent.count).sum::<u64>();
+        (self.generated, self.recorder)
+    }
+}

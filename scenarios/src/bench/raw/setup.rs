@@ -1,0 +1,197 @@
+//! Connects before a load: revision, sessions and the tool with the built-in client, then the workers.
+
+use std::{io, path::PathBuf, sync::Arc};
+
+use client::{Connection, Endpoint, RequestHead, ServerConfig, Transport, process::ServerProcess};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::{
+    STOP, Worker,
+    http::{Address, HttpWorker, Route},
+    pacer::Share,
+    reply::Verifier,
+    request::EncodedRequest,
+    stdio::StdioWorker,
+    threads,
+};
+use crate::{
+    bench::{LoadPlan, connect::ClientCaller},
+    model::{Load, Shape},
+};
+
+/// The method of a tool call.
+const CALL: &str = "tools/call";
+
+/// Lines of standard error in the message about a server that does not start.
+const STDERR_LINES: usize = 20;
+
+/// Connections to open before an open loop; further ones are opened when needed.
+const OPEN_LOOP_CONNECTIONS: usize = 64;
+
+/// A server with connected workers.
+pub(crate) struct RawTarget {
+    workers: Vec<Worker>,
+    transport: Transport,
+    /// The sessions of the workers; empty over stdio.
+    sessions: Option<ClientCaller>,
+    processes: Vec<ServerProcess>,
+}
+
+/// Why the raw driver cannot execute a load on this connection; `None` if it can.
+pub(crate) fn supports(caller: &ClientCaller, load: &Load) -> Option<String> {
+    match caller.connection().transport() {
+        Transport::Stdio => None,
+        Transport::StreamableHttp => caller
+            .connection()
+            .request_head(CALL, Some(&load.tool))
+            .is_none()
+            .then(|| format!("the headers of calls of `{}` depend on the arguments or on an encoding", load.tool)),
+        Transport::HttpSse => Some("the server supports only HTTP+SSE".to_owned()),
+    }
+}
+
+impl RawTarget {
+    /// Connects the workers. `caller` has the sessions, and closes with the target.
+    ///
+    /// # Errors
+    /// If an address cannot be resolved, a server does not start, or the system has no descriptors.
+    pub(crate) async fn connect(
+        config: &ServerConfig,
+        caller: ClientCaller,
+        load: &Load,
+        plan: &LoadPlan,
+    ) -> io::Result<Self> {
+        let verifier = Verifier::new(plan.expectation());
+        let transport = caller.connection().transport();
+        match &config.endpoint {
+            Endpoint::Stdio(_) => {
+                let (workers, processes) = stdio(config, &caller, load, &verifier).await?;
+                Ok(Self { workers, transport, sessions: None, processes })
+            }
+            Endpoint::StreamableHttp(_) | Endpoint::Sse(_) | Endpoint::Auto(_) => {
+                let routes = routes(&caller, load)?;
+                let workers = http(routes, &verifier, plan).await?;
+                Ok(Self { workers, transport, sessions: Some(caller), processes: Vec::new() })
+            }
+        }
+    }
+
+    pub(super) fn take_workers(&mut self) -> Vec<Worker> {
+        std::mem::take(&mut self.workers)
+    }
+
+    /// The transport.
+    pub(crate) fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// Ends sessions and processes.
+    pub(crate) async fn close(self) {
+        drop(self.workers);
+        if let Some(sessions) = self.sessions {
+            sessions.close().await;
+        }
+        futures::future::join_all(self.processes.into_iter().map(ServerProcess::stop)).await;
+    }
+}
+
+fn params(connection: &Connection, load: &Load) -> Map<String, Value> {
+    let mut params = Map::new();
+    params.insert("name".to_owned(), load.tool.clone().into());
+    params.insert("arguments".to_owned(), load.arguments.clone().unwrap_or_default().into());
+    with_meta(params, connection)
+}
+
+fn with_meta(mut params: Map<String, Value>, connection: &Connection) -> Map<String, Value> {
+    let meta = connection.request_meta();
+    if !meta.is_empty() {
+        params.insert("_meta".to_owned(), meta.into());
+    }
+    params
+}
+
+/// A route per session.
+fn routes(caller: &ClientCaller, load: &Load) -> io::Result<Vec<Route>> {
+    let mut known: Option<(PathBuf, url::Url, Arc<Address>)> = None;
+    let mut routes = Vec::new();
+    for connection in caller.all() {
+        let head: RequestHead = connection
+            .request_head(CALL, Some(&load.tool))
+            .ok_or_else(|| io::Error::other("the session was lost before the first call"))?;
+        let socket = head.socket.clone().unwrap_or_default();
+        let address = match &known {
+            Some((path, url, address)) if *path == socket && *url == head.url => Arc::clone(address),
+            _ => Arc::new(Address::new(&head.url, head.socket.as_ref())?),
+        };
+        known = Some((socket, head.url.clone(), Arc::clone(&address)));
+        routes.push(Route { address, request: EncodedRequest::post(&head, CALL, &params(connection, load)) });
+    }
+    Ok(routes)
+}
+
+async fn http(routes: Vec<Route>, verifier: &Verifier, plan: &LoadPlan) -> io::Result<Vec<Worker>> {
+    let connections = match plan.shape() {
+        Shape::Closed(closed) => closed.users,
+        Shape::Open(_) => plan.concurrency().min(OPEN_LOOP_CONNECTIONS),
+    };
+    let workers = threads(connections);
+    let mut connected = Vec::new();
+    for worker in 0..workers {
+        let share = Share { worker, workers };
+        // Sessions are distributed over the workers, so that each one sees all of its own.
+        let own: Vec<Route> = routes.iter().skip(worker % routes.len()).step_by(workers).cloned().collect();
+        let verifier = verifier.clone();
+        let opened = share.part(connections);
+        let http = HttpWorker::new(own, verifier, opened, (worker, workers))?;
+        connected.push(Worker::Http(Box::new(http)));
+    }
+    Ok(connected)
+}
+
+async fn stdio(
+    config: &ServerConfig,
+    caller: &ClientCaller,
+    load: &Load,
+    verifier: &Verifier,
+) -> io::Result<(Vec<Worker>, Vec<ServerProcess>)> {
+    let Endpoint::Stdio(endpoint) = &config.endpoint else { return Ok((Vec::new(), Vec::new())) };
+    let connection = caller.connection().clone();
+    let count = caller.connections();
+    let request = EncodedRequest::line(CALL, &params(&connection, load));
+    let (method, params) = greeting(&connection);
+    // Two servers of one command may exclude each other, so the one that was asked first ends first.
+    caller.close().await;
+    let (mut workers, mut processes) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let (process, pipes) = ServerProcess::start(endpoint, config.shutdown, STDERR_LINES)?;
+        let (params, request, verifier) = (params.clone(), request.clone(), verifier.clone());
+        let deadline = Instant::now() + config.timeouts.startup;
+        let connected = tokio::task::spawn_blocking(move || {
+            StdioWorker::connect(pipes, (method, &params), request, verifier, deadline)
+        });
+        match connected.await.map_err(io::Error::other)? {
+            Ok(worker) => workers.push(Worker::Stdio(Box::new(worker))),
+            Err(cause) => {
+                let exit = process.exit(STOP).await.unwrap_or_default();
+                let stderr = process.stderr().join(" | ");
+                return Err(io::Error::other(format!("{cause}; {exit}; its standard error ends with: {stderr}")));
+            }
+        }
+        processes.push(process);
+    }
+    Ok((workers, processes))
+}
+
+/// The first request of a process in this revision.
+fn greeting(connection: &Connection) -> (&'static str, Map<String, Value>) {
+    if connection.revision().is_modern() {
+        return ("server/discover", with_meta(Map::new(), connection));
+    }
+    let params = json!({
+        "protocolVersion": connection.revision().as_str(),
+        "capabilities": {},
+        "clientInfo": { "name": "mcp-workbench", "version": env!("CARGO_PKG_VERSION") },
+    });
+    ("initialize", params.as_object().cloned().unwrap_or_default())
+}

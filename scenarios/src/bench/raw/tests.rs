@@ -1,0 +1,249 @@
+//! The raw driver against mock servers and against servers that are broken on purpose.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use client::{Endpoint, HttpEndpoint, RevisionChoice, ServerConfig};
+use evidence::Recorder as FrameRecorder;
+use mock_servers::{HttpMock, Script};
+use reports::model::LoadResult;
+use serde_json::{Value, json};
+
+use super::{
+    http::{Address, Route},
+    pacer::{DueCall, Next},
+    reply::Verifier,
+    request::EncodedRequest,
+    *,
+};
+use crate::{
+    bench::{
+        TIMED_OUT, UNEXPECTED_RESULT,
+        connect::{ClientCaller, TOOL_ERROR},
+    },
+    model::Load,
+};
+
+async fn mock(revision: &str) -> (HttpMock, ServerConfig) {
+    let script: Script = serde_json::from_value(json!({
+        "tools": [
+            { "name": "echo", "reply": { "text": "{{arguments.text}}" } },
+            { "name": "broken", "reply": { "text": "no", "is_error": true } },
+        ],
+        "on": [
+            { "when": { "tool": "echo", "arguments": { "text": "refuse" } },
+              "do": { "error": { "code": -32602, "message": "no" } } },
+            { "when": { "tool": "echo", "arguments": { "text": "stall" } }, "do": { "fault": "silence" } },
+        ],
+    }))
+    .unwrap();
+    let mock = HttpMock::start(script, revision, 0, FrameRecorder::disabled()).await.unwrap();
+    let endpoint = Endpoint::StreamableHttp(HttpEndpoint { url: mock.url(), ..HttpEndpoint::default() });
+    let mut config = ServerConfig::new("mock", endpoint);
+    config.protocol = revision.parse().map(RevisionChoice::Pinned).unwrap();
+    (mock, config)
+}
+
+fn load(tool: &str, text: &str, more: &Value) -> Load {
+    let mut load = json!({
+        "tool": tool,
+        "arguments": { "text": text },
+        "shape": { "closed": { "users": 3 } },
+        "duration": "100ms",
+        "timeout": if text == "stall" { "50ms" } else { "20s" },
+    });
+    for (key, value) in more.as_object().unwrap() {
+        load[key] = value.clone();
+    }
+    serde_json::from_value(load).unwrap()
+}
+
+async fn run_load(config: &ServerConfig, load: &Load) -> LoadResult {
+    let plan = LoadPlan::new(load).unwrap();
+    let caller = ClientCaller::connect(config, 2, load, &plan).await.unwrap();
+    assert_eq!(supports(&caller, load), None);
+    let mut target = RawTarget::connect(config, caller, load, &plan).await.unwrap();
+    let result = run(&plan, &mut target, |_| (), CancellationToken::new()).await.unwrap();
+    target.close().await;
+    let ended = result.succeeded + result.errors.values().sum::<u64>();
+    assert_eq!(result.offered, ended + result.unfinished, "{result:?}");
+    result
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn counts_how_calls_end_by_kind_in_both_eras() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let (mock, config) = mock(revision).await;
+        for (tool, text, more, kind) in [
+            ("echo", "hello", json!({}), None),
+            ("echo", "hello", json!({ "expect": { "text": "hell" } }), None),
+            ("echo", "hello", json!({ "expect": { "text": "heaven" } }), Some(UNEXPECTED_RESULT)),
+            ("echo", "refuse", json!({}), Some("rpc-error")),
+            ("echo", "stall", json!({}), Some(TIMED_OUT)),
+            ("broken", "", json!({}), Some(TOOL_ERROR)),
+        ] {
+            let result = run_load(&config, &load(tool, text, &more)).await;
+            assert_eq!(
+                result.errors.keys().map(String::as_str).collect::<Vec<_>>(),
+                Vec::from_iter(kind),
+                "{result:?}"
+            );
+            assert_eq!((result.succeeded > 0, result.unfinished), (kind.is_none(), 0), "{result:?}");
+            assert_eq!(result.error_samples.keys().collect::<Vec<_>>(), result.errors.keys().collect::<Vec<_>>());
+            assert!(result.bytes_sent > 0 && result.generator.is_some_and(|generator| generator.threads > 0));
+        }
+        mock.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_loop_opens_the_connections_that_it_needs() {
+    let (mock, config) = mock("2026-07-28").await;
+    let shape = json!({ "shape": { "open": { "rate": 400 } }, "duration": "500ms" });
+    let result = run_load(&config, &load("echo", "hello", &shape)).await;
+    // A busy machine may be late for the last ones.
+    assert_eq!((result.offered, result.succeeded + result.unfinished), (200, 200), "{result:?}");
+    assert!(result.succeeded > 150, "{result:?}");
+    let stalled = run_load(&config, &load("echo", "stall", &shape)).await;
+    assert!(stalled.errors[TIMED_OUT] > 150 && stalled.errors.len() == 1, "{stalled:?}");
+    assert!(!stalled.passed());
+    mock.stop().await;
+}
+
+/// Serves raw responses to each connection, one per request, then closes it. Counts the connections.
+fn broken_server(responses: &'static [&'static str]) -> (std::net::SocketAddr, &'static AtomicUsize) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let count: &'static AtomicUsize = Box::leak(Box::new(AtomicUsize::new(0)));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            count.fetch_add(1, Relaxed);
+            thread::spawn(move || {
+                let mut buffer = [0; 4_096];
+                for response in responses {
+                    if stream.read(&mut buffer).unwrap_or(0) == 0 || stream.write_all(response.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (address, count)
+}
+
+/// Makes calls one after the other, and returns the result.
+fn against(address: std::net::SocketAddr, duration: &str) -> LoadResult {
+    let load = load("echo", "hello", &json!({ "shape": { "closed": { "users": 1 } }, "duration": duration }));
+    let plan = LoadPlan::new(&load).unwrap();
+    let url = format!("http://{address}/mcp").parse().unwrap();
+    let head = client::RequestHead { url, socket: None, headers: reqwest::header::HeaderMap::new() };
+    let request = EncodedRequest::post(&head, "tools/call", &serde_json::Map::new());
+    let routes = vec![Route { address: Arc::new(Address::Tcp(address)), request }];
+    let worker = HttpWorker::new(routes, Verifier::new(plan.expectation()), 1, (0, 1)).unwrap();
+    let timing = Arc::new(Timing::new(&plan));
+    let share = Share { worker: 0, workers: 1 };
+    let pacer = Pacer::new(&plan, share, 1, Arc::clone(&timing), Arc::default());
+    let (generated, recorder) = worker.run(pacer).unwrap();
+    crate::bench::finish(&plan, &timing, &generated, recorder)
+}
+
+fn kinds(result: &LoadResult) -> Vec<&str> {
+    result.errors.keys().map(String::as_str).collect()
+}
+
+#[test]
+fn a_response_with_another_id_fails() {
+    let (address, _) = broken_server(&[concat!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 44\r\n\r\n",
+        r#"{"jsonrpc":"2.0","id":9999999999,"result":{"#,
+    )]);
+    let cut = against(address, "50ms");
+    // One byte is missing, so the response is incomplete.
+    assert_eq!((kinds(&cut), cut.succeeded), (vec!["connection-lost"], 0), "{cut:?}");
+    let (address, _) = broken_server(&[concat!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 45\r\n\r\n",
+        r#"{"jsonrpc":"2.0","id":9999999999,"result":{}}"#,
+    )]);
+    let other = against(address, "50ms");
+    assert_eq!((kinds(&other), other.succeeded), (vec!["protocol-violation"], 0), "{other:?}");
+    assert!(other.error_samples["protocol-violation"].text.contains("9999999999"), "{other:?}");
+}
+
+#[test]
+fn statuses_closed_connections_and_silence_are_counted_by_kind() {
+    let (address, _) = broken_server(&["HTTP/1.1 503 No\r\nconnection: close\r\ncontent-length: 4\r\n\r\nbusy"]);
+    let status = against(address, "50ms");
+    assert_eq!(kinds(&status), ["http-status"], "{status:?}");
+    let sample = &status.error_samples["http-status"];
+    assert_eq!((sample.text.as_str(), sample.frame.as_deref()), ("HTTP 503", Some("busy")));
+    let (address, connections) = broken_server(&[]);
+    let closed = against(address, "50ms");
+    assert_eq!(kinds(&closed), ["connection-lost"], "{closed:?}");
+    assert!(connections.load(Relaxed) > 1, "each call opens another connection");
+    let (address, _) = broken_server(&[""]);
+    assert!(kinds(&against(address, "50ms")).contains(&"connection-lost"));
+    // Nothing listens at the port of a listener that was dropped.
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let refused = against(unused, "50ms");
+    assert_eq!(kinds(&refused), ["connect-failed"], "{refused:?}");
+}
+
+fn pacer(shape: Value, limit: usize) -> (Pacer, Instant) {
+    let plan = LoadPlan::new(&load("echo", "hello", &json!({ "shape": shape, "duration": "10s" }))).unwrap();
+    let timing = Arc::new(Timing::new(&plan));
+    let start = timing.start;
+    (Pacer::new(&plan, Share { worker: 1, workers: 2 }, limit, timing, Arc::default()), start)
+}
+
+fn call(next: Next) -> DueCall {
+    let Next::Call(call) = next else { panic!("{next:?}") };
+    call
+}
+
+#[test]
+fn a_worker_sends_its_share_of_the_schedule_and_keeps_the_scheduled_times() {
+    let (mut pacer, start) = pacer(json!({ "open": { "rate": 10 } }), 1);
+    let due = |tenths: u64| start + Duration::from_millis(100 * tenths);
+    assert_eq!(pacer.next(start), Next::At(due(1)));
+    // Late: two calls of this worker are due, and only one may be in flight.
+    let first = call(pacer.next(due(4)));
+    assert_eq!((first.n, first.intended), (1, due(1)));
+    assert_eq!(pacer.next(due(4)), Next::Full);
+    pacer.finished(first, due(5), Ok(()));
+    let second = call(pacer.next(due(5)));
+    assert_eq!((second.n, second.intended, second.sent), (3, due(3), due(5)));
+    pacer.finished(second, due(100), Err(None));
+    assert_eq!(pacer.next(due(100)), Next::End);
+    let (generated, recorder) = pacer.finish();
+    // 50 calls are due for this worker in 10 s; 2 were sent.
+    assert_eq!((generated.offered, generated.sent, recorder.succeeded, recorder.abandoned), (50, 2, 1, 1));
+    // The wait for the first call is the lag of the generator, that for the second one is not.
+    assert_eq!(generated.lag, Duration::from_millis(300));
+}
+
+#[test]
+fn a_closed_loop_has_as_many_calls_in_flight_as_users() {
+    let (mut pacer, start) = pacer(json!({ "closed": { "users": 4 } }), 2);
+    let first = call(pacer.next(start));
+    let second = call(pacer.next(start));
+    assert_eq!((first.n, second.n, pacer.next(start)), (1, 3, Next::Full));
+    pacer.timed_out(first, start);
+    assert_eq!(call(pacer.next(start)).n, 5);
+}
+
+#[test]
+fn a_user_thinks_after_each_response() {
+    let (mut pacer, start) = pacer(json!({ "closed": { "users": 4, "think_time": "1s" } }), 2);
+    let after = |millis| start + Duration::from_millis(millis);
+    let first = call(pacer.next(start));
+    let second = call(pacer.next(start));
+    pacer.finished(second, after(100), Ok(()));
+    assert_eq!(pacer.next(after(100)), Next::At(after(1_100)));
+    pacer.finished(first, after(200), Ok(()));
+    assert_eq!(call(pacer.next(after(1_100))).sent, after(1_100));
+    assert_eq!(pacer.next(after(1_100)), Next::At(after(1_200)));
+}
