@@ -3,6 +3,7 @@
 //! Renderers are pure functions of a run. Messages from servers and clients are hostile input: every renderer escapes
 //! control characters and markup (`text`) and limits how much of a message it prints.
 
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
@@ -22,7 +23,8 @@ use std::{error::Error, fmt};
 use crate::model::Run;
 
 /// All report formats, in the order of `--help`. Format names and file names are unique.
-pub static FORMATS: &[&dyn Format] = &[&terminal::Terminal, &json::Json, &junit::Junit, &markdown::Markdown];
+pub static FORMATS: &[&dyn Format] =
+    &[&terminal::Terminal, &json::Json, &junit::Junit, &markdown::Markdown, &html::Html];
 
 /// A report format. The program and `serve` offer every format in [`FORMATS`].
 pub trait Format: fmt::Debug + Sync {
@@ -40,6 +42,14 @@ pub trait Format: fmt::Debug + Sync {
     /// # Errors
     /// If a library cannot write the document. Valid runs do not cause this.
     fn render(&self, run: &Run, style: &Style) -> Result<String, RenderError>;
+
+    /// Renders several runs as one report; `None` if a report of this format describes a single run.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    fn render_combined(&self, _runs: &[Run], _style: &Style) -> Option<Result<String, RenderError>> {
+        None
+    }
 }
 
 /// Returns the format with this name.
