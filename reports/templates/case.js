@@ -59,8 +59,8 @@ const command = (one) => {
   const run = index.runs[one.run];
   const scenario = one.id.split("@")[0];
   const isPlain = [scenario, one.transport, one.revision].every((word) => /^[\w./-]+$/.test(word));
-  if (run.kind !== "conformance" || run.subject !== "built-in client" || !isPlain) return [];
-  return field("Repeat", element("code", { class: "command" }, `mcp-workbench conformance ${scenario} --transport ${one.transport} --revision ${one.revision} --seed ${run.seed}`));
+  if (run.kind !== "conformance" || run.subject !== "the built-in client" || !isPlain) return undefined;
+  return element("p", {}, element("code", { class: "command" }, `mcp-workbench conformance ${scenario} --transport ${one.transport} --revision ${one.revision} --seed ${run.seed}`));
 };
 
 const pageOf = (one) => {
@@ -76,7 +76,7 @@ const pageOf = (one) => {
     element("dl", { class: "facts" },
       [["Transport", one.transport], ["Revision", one.revision], ["Duration", duration(one.ms)], ["Subject", index.runs[one.run].subject], ["Checks", String(details.checks.length)]]
         .map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))),
-    element("dl", { class: "fields" }, command(one)),
+    command(one),
     reported.length ? element("h2", {}, "Findings") : undefined,
     ...reported.map(checkOf),
     others.length

@@ -11,7 +11,7 @@ const EVENTS = {
   "(Exit)": "server exits",
 };
 
-const time = (us) => `${(us / 1000).toFixed(3)} ms`;
+const time = (us) => (us < 1e6 ? `${(us / 1000).toFixed(3)} ms` : `${(us / 1e6).toFixed(3)} s`);
 
 const scalar = (value) =>
   typeof value === "string"
@@ -22,7 +22,7 @@ const scalar = (value) =>
 const json = (value, prefix = [], suffix = "", depth = 0) => {
   if (value === null || typeof value !== "object" || Object.keys(value).length === 0) {
     const shown = value !== null && typeof value === "object" ? (Array.isArray(value) ? "[]" : "{}") : scalar(value);
-    return element("span", { class: "in-line" }, ...prefix, shown, suffix, "\n");
+    return element("span", { class: "row" }, ...prefix, shown, suffix);
   }
   const isArray = Array.isArray(value);
   const [open, close] = isArray ? ["[", "]"] : ["{", "}"];

@@ -129,5 +129,9 @@ pub(super) fn repeat_command(run: &Run, finding: &Finding<'_>) -> String {
     // Steps have no id of their own.
     let is_step = finding.check.id.contains(['[', '.']) || finding.verdict == Verdict::Blocked;
     let id = if is_step { &finding.case.scenario } else { &finding.check.id };
-    format!("mcp-workbench validate --only {} --revision {} {target}", text::line(id), finding.case.revision)
+    format!(
+        "mcp-workbench validate --only {} --revision {} {target}",
+        text::line(id),
+        text::line(&finding.case.revision)
+    )
 }

@@ -185,7 +185,9 @@ fn cell(verdicts: &Verdicts, title: &str, href: String) -> Cell {
     };
     let counts: Vec<String> =
         verdicts.iter().rev().map(|(verdict, count)| format!("{count} {}", verdict.as_str())).collect();
-    let label = format!("{title}: {}", counts.join(", "));
+    // The accessible name contains the visible text (WCAG 2.5.3).
+    let share = if text.contains('/') { format!(", {text}") } else { String::new() };
+    let label = format!("{title}{share}: {}", counts.join(", "));
     Cell { verdict: verdict.as_str(), sign: summary::sign(verdict), text, label, href }
 }
 
@@ -220,8 +222,8 @@ mod tests {
         assert_eq!(
             shown,
             [
-                ("auth", vec![Some("1/1"), None], Some("auth, all: 1 warned")),
-                ("tools", vec![Some("1/2"), Some("1")], Some("tools, all: 1 failed, 1 passed, 1 skipped")),
+                ("auth", vec![Some("1/1"), None], Some("auth, all, 1/1: 1 warned")),
+                ("tools", vec![Some("1/2"), Some("1")], Some("tools, all, 1/2: 1 failed, 1 passed, 1 skipped")),
             ]
         );
         let href = &matrix.rows[1].cells[0].as_ref().unwrap().href;
