@@ -16,7 +16,7 @@ const checkOf = (check) => {
   return element("section", { class: `check ${verdict}` },
     element("h3", {}, badge(verdict), element("span", {}, rule.check)),
     element("dl", { class: "fields" },
-      field(rule.level, rule.text, " ", source, " ", element("code", {}, rule.requirement)),
+      field("Rule", element("strong", {}, rule.level), " ", rule.text, " ", source, " ", element("code", {}, rule.requirement)),
       field("Expected", rule.expected),
       field(isReason ? "Reason" : "Observed", observed),
       check.frames.length ? field("Frames", check.frames.map((seq) => `#${seq}`).join(", ")) : [],

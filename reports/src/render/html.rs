@@ -9,6 +9,7 @@
 
 mod data;
 mod findings;
+mod labels;
 mod link;
 mod load;
 mod matrix;

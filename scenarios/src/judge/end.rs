@@ -49,7 +49,8 @@ fn process_end(process: &ProcessEvidence) -> ProcessEnd {
 fn descendants(process: &ProcessEvidence) -> impl Iterator<Item = Descendant> {
     let is_left = |pid: i32| process.left.iter().any(|left| left.pid == pid);
     let left = process.left.iter().map(|one| Descendant { pid: one.pid, command: one.command.clone(), left: true });
-    let seen = process.seen.iter().filter(move |one| !is_left(one.pid));
+    // The mock servers belong to the workbench.
+    let seen = process.seen.iter().filter(move |one| !one.server && !is_left(one.pid));
     left.chain(seen.map(|one| Descendant { pid: one.pid, command: one.command.clone(), left: false }))
 }
 
@@ -97,13 +98,13 @@ mod tests {
             pid,
             parent: 1,
             command: format!("program {pid}"),
-            server: true,
+            server: pid == 9,
             first_us: 0,
             last_us: 1,
         };
         let seen = ProcessEvidence {
             signal: Some(9),
-            seen: vec![process(7), process(8)],
+            seen: vec![process(7), process(8), process(9)],
             left: vec![process(8)],
             ..ProcessEvidence::default()
         };

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::{link, matrix};
+use super::{labels::kind, link, matrix};
 use crate::{
-    model::{CaseEnd, CaseResult, CheckResult, FrameBody, ReportFrame, Run, RunKind, Verdict},
+    model::{CaseEnd, CaseResult, CheckResult, FrameBody, ReportFrame, Run, Verdict},
     render::{outcome, text},
 };
 
@@ -162,15 +162,6 @@ impl<'r> Index<'r> {
             areas,
             failed,
         ));
-    }
-}
-
-/// The command, in lower case.
-pub(super) fn kind(kind: RunKind) -> &'static str {
-    match kind {
-        RunKind::Conformance => "conformance",
-        RunKind::Validate => "validate",
-        RunKind::Bench => "bench",
     }
 }
 

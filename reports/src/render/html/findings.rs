@@ -1,6 +1,6 @@
 //! Findings of a run as static HTML: one for each check that did not pass, with the cases that it affects.
 
-use super::{link, summary};
+use super::{labels::sign, link};
 use crate::{
     model::{Run, RunKind},
     render::{
@@ -52,7 +52,7 @@ fn view(run: &Run, finding: &Finding<'_>, number: Option<usize>) -> FindingView 
     let ids = std::iter::once(first).chain(affected.iter().copied().filter(|id| *id != first));
     FindingView {
         verdict: verdict.as_str(),
-        sign: summary::sign(*verdict),
+        sign: sign(*verdict),
         is_known: *is_known && verdict.is_failure(),
         check: text::bounded_line(&check.id, 200),
         level: requirement.level.as_str(),

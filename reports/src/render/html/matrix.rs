@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{link, summary};
+use super::{labels::sign, link};
 use crate::{
     model::{CaseResult, Run, RunKind, Verdict},
     render::{outcome::word, text},
@@ -188,7 +188,7 @@ fn cell(verdicts: &Verdicts, title: &str, href: String) -> Cell {
     // The accessible name contains the visible text (WCAG 2.5.3).
     let share = if text.contains('/') { format!(", {text}") } else { String::new() };
     let label = format!("{title}{share}: {}", counts.join(", "));
-    Cell { verdict: verdict.as_str(), sign: summary::sign(verdict), text, label, href }
+    Cell { verdict: verdict.as_str(), sign: sign(verdict), text, label, href }
 }
 
 #[cfg(test)]

@@ -1,8 +1,12 @@
 //! The head of a run: subject, result, facts and counts.
 
-use super::{data, findings, link, load, matrix};
+use super::{
+    findings,
+    labels::{kind, sign},
+    link, load, matrix,
+};
 use crate::{
-    model::{Profile, Run, RunKind, Verdict},
+    model::{Run, RunKind, Verdict},
     render::{findings as found, outcome, text},
 };
 
@@ -82,26 +86,13 @@ impl RunSummary {
 /// The title of the page of one run.
 pub(super) fn title(run: &Run) -> String {
     let result = outcome::word(run.passed());
-    format!("{}: {result} ({})", text::bounded_line(&run.header.subject, 120), data::kind(run.header.kind))
-}
-
-/// A sign that shows a verdict without color.
-pub(super) fn sign(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Skipped => "–",
-        Verdict::Passed => "✓",
-        Verdict::Noted => "i",
-        Verdict::Warned => "!",
-        Verdict::Flaky => "~",
-        Verdict::Blocked => "⊘",
-        Verdict::Failed => "✗",
-    }
+    format!("{}: {result} ({})", text::bounded_line(&run.header.subject, 120), kind(run.header.kind))
 }
 
 fn facts(run: &Run) -> Vec<(&'static str, String)> {
     let header = &run.header;
     let mut facts = vec![
-        ("Command", data::kind(header.kind).to_owned()),
+        ("Command", kind(header.kind).to_owned()),
         ("Started", text::bounded_line(&header.started, 40).replace('T', " ").replace('Z', " UTC")),
         ("Duration", outcome::duration(run.elapsed_ms)),
         ("Planned cases", header.planned.to_string()),
@@ -109,10 +100,7 @@ fn facts(run: &Run) -> Vec<(&'static str, String)> {
         ("Workbench", text::bounded_line(&header.workbench, 60)),
     ];
     if let Some(profile) = header.profile {
-        let name: &str = match profile {
-            Profile::Sdk | Profile::Agent => profile.as_str(),
-        };
-        facts.push(("Profile", name.to_owned()));
+        facts.push(("Profile", profile.as_str().to_owned()));
     }
     if run.baseline.is_some() {
         facts.push(("Known failures", outcome::known_failures(run).to_string()));
