@@ -6,7 +6,7 @@ use super::{
     link, load, matrix,
 };
 use crate::{
-    model::{Run, RunKind, Verdict},
+    model::{Run, RunKind},
     render::{findings as found, outcome, text},
 };
 
