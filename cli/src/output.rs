@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use reports::{
     Run,
@@ -53,6 +53,20 @@ impl OutputArgs {
         print::raw(&text)
     }
 
+    /// Writes one report of several runs in each requested format, or prints the last format without a directory.
+    pub(crate) fn show_combined(&self, runs: &[Run]) -> Result<(), CommandError> {
+        let rendered = self.format.iter().map(|format| match format.render_combined(runs, &self.style()) {
+            Some(text) => Ok((*format, text.map_err(CommandError::internal)?)),
+            None => Err(one_run_only(*format)),
+        });
+        let rendered = rendered.collect::<Result<Vec<_>, _>>()?;
+        let Some((_, last)) = rendered.last() else { return Err(one_run_only(&Terminal)) };
+        match &self.output {
+            Some(directory) => rendered.iter().try_for_each(|(format, text)| write(directory, *format, text)),
+            None => print::raw(last),
+        }
+    }
+
     fn render(&self, run: &Run, format: &dyn Format) -> Result<String, CommandError> {
         format.render(run, &self.style()).map_err(CommandError::internal)
     }
@@ -71,6 +85,13 @@ impl OutputArgs {
         let width = width(columns.as_deref(), size.map(|size| size.ws_col));
         Style { color: terminal && !no_color, verbosity, width }
     }
+}
+
+fn one_run_only(format: &dyn Format) -> CommandError {
+    let combined = FORMATS.iter().filter(|format| format.render_combined(&[], &Style::default()).is_some());
+    let combined: Vec<_> = combined.map(|format| format!("`--format {}`", format.name())).collect();
+    CommandError::input(anyhow!("a report with format `{}` describes one run", format.name()))
+        .with_help(&format!("use {}", combined.join(" or ")))
 }
 
 /// Width of the report: `COLUMNS`, then the terminal. Terminals without a known width report 0.

@@ -206,3 +206,33 @@ fn a_configured_server_is_validated() {
     assert!(stderr_of(&validate("helper"), 2).contains("`--header`"));
     assert!(stderr_of(&validate("unset"), 2).contains("WORKBENCH_UNSET"));
 }
+
+#[test]
+fn several_journals_become_one_page() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let journal = |subject: &str, verdict: &str| {
+        let header = json!({ "run_id": "a", "kind": "conformance", "workbench": "0.1.0", "started": "2026-07-28T10:11:12Z",
+            "subject": subject, "seed": 1, "planned": 1 });
+        let case = json!({ "id": "tools/one@stdio@2025-11-25", "scenario": "tools/one", "transport": "stdio",
+            "revision": "2025-11-25", "title": "A title", "verdict": verdict, "checks": [], "frames": [], "elapsed_ms": 1 });
+        let lines = [
+            json!({ "line": "run", "format": 1, "header": header }),
+            json!({ "line": "case", "index": 0, "evidence": null, "result": case }),
+            json!({ "line": "end", "elapsed_ms": 1 }),
+        ];
+        let file = directory.path().join(format!("{subject}.jsonl"));
+        fs::write(&file, lines.map(|line| format!("{line}\n")).concat()).expect("a file");
+        file
+    };
+    let (good, equal, bad) = (journal("good", "passed"), journal("equal", "passed"), journal("bad", "failed"));
+    let (good, equal, bad) = (path(&good), path(&equal), path(&bad));
+    let shown = run(&["report", good, equal, "--format", "html"]);
+    let page = String::from_utf8_lossy(&shown.stdout);
+    assert_eq!(shown.status.code(), Some(0));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("2 runs") && page.contains("tools, equal: 1 passed"));
+    assert_eq!(run(&["report", good, bad, "--format", "html"]).status.code(), Some(1));
+    for formats in [&["--format", "html", "--format", "junit"][..], &[]] {
+        let error = stderr_of(&[&["report", good, bad], formats].concat(), 2);
+        assert!(error.contains("describes one run") && error.contains("--format html"), "{error}");
+    }
+}

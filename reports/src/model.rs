@@ -9,9 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod body;
+mod end;
 mod portability;
 
 pub use body::FrameBody;
+pub use end::{CaseEnd, ConnectionEnd, Descendant, ProcessEnd};
 pub use portability::{Portability, ToolCalls, ToolPortability};
 
 /// Version of the run format. It changes when a reader of the old format would misread the new one.
@@ -213,6 +215,9 @@ pub struct CaseResult {
     /// The end of the standard error of the process under test: bounded and redacted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
+    /// How its connections and processes ended; absent if that was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<CaseEnd>,
     /// Wall-clock duration of the case, in milliseconds.
     pub elapsed_ms: u64,
 }

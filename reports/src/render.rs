@@ -5,6 +5,7 @@
 
 pub mod csv;
 pub mod hdr;
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
@@ -25,7 +26,7 @@ use crate::model::Run;
 
 /// All report formats, in the order of `--help`. Format names and file names are unique.
 pub static FORMATS: &[&dyn Format] =
-    &[&terminal::Terminal, &json::Json, &junit::Junit, &markdown::Markdown, &csv::Csv, &hdr::Hdr];
+    &[&terminal::Terminal, &json::Json, &junit::Junit, &markdown::Markdown, &html::Html, &csv::Csv, &hdr::Hdr];
 
 /// A report format. The program and `serve` offer every format in [`FORMATS`].
 pub trait Format: fmt::Debug + Sync {
@@ -43,6 +44,14 @@ pub trait Format: fmt::Debug + Sync {
     /// # Errors
     /// If a library cannot write the document. Valid runs do not cause this.
     fn render(&self, run: &Run, style: &Style) -> Result<String, RenderError>;
+
+    /// Renders several runs as one report; `None` if a report of this format describes a single run.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    fn render_combined(&self, _runs: &[Run], _style: &Style) -> Option<Result<String, RenderError>> {
+        None
+    }
 }
 
 /// Returns the format with this name.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::model::{
-    BaselineState, CaseResult, CheckResult, ErrorSample, FORMAT, Generator, HistogramBucket, Latency, Level, LoadPoint,
-    LoadResult, ReportFrame, Requirement, Run, RunHeader, RunKind, ThresholdResult, Verdict,
+    BaselineState, CaseEnd, CaseResult, CheckResult, ConnectionEnd, Descendant, ErrorSample, FORMAT, Generator,
+    HistogramBucket, Latency, Level, LoadPoint, LoadResult, ProcessEnd, ReportFrame, Requirement, Run, RunHeader,
+    RunKind, ThresholdResult, Verdict,
 };
 
 pub(crate) fn header(planned: usize) -> RunHeader {
@@ -52,6 +53,7 @@ pub(crate) fn case(scenario: &str, verdict: Verdict) -> CaseResult {
         checks: vec![check(verdict)],
         frames: Vec::new(),
         stderr: String::new(),
+        end: None,
         elapsed_ms: 1_204,
     }
 }
@@ -121,6 +123,12 @@ pub(crate) fn failed() -> CaseResult {
         },
     ];
     case.stderr = "starting\npanicked at 'no'\n".to_owned();
+    case.end = Some(CaseEnd {
+        connections: vec![ConnectionEnd { at_us: 3_200_400, server: "main".to_owned(), event: "exit".to_owned() }],
+        process: Some(ProcessEnd { code: Some(101), at_us: Some(3_201_000), ..ProcessEnd::default() }),
+        descendants: vec![Descendant { pid: 4711, command: "server --stdio".to_owned(), left: true }],
+        timed_out: false,
+    });
     case
 }
 

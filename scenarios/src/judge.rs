@@ -13,6 +13,7 @@ pub mod check;
 pub mod checks;
 mod contradictions;
 mod derived;
+mod end;
 mod expectations;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
-//! `report`: renders the journal of a run, or the finished cases of an interrupted run.
+//! `report`: renders the journal of a run, or the finished cases of an interrupted run; several runs as one report.
 
 use std::{fs::File, io::BufReader, path::PathBuf};
 
 use anyhow::Context as _;
-use reports::journal;
+use reports::{Run, journal};
 
 use crate::{
     error::{CommandError, CommandResult, exit_code},
@@ -13,20 +13,25 @@ use crate::{
 /// The arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Journal, or directory of the run.
-    journal: PathBuf,
+    /// Journal, or directory of the run; several with `--format html`.
+    #[arg(required = true, value_name = "JOURNAL")]
+    journals: Vec<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-/// Renders a journal. The exit code is that of the run.
+/// Renders journals. The exit code is that of the run, or that of the worst run.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    let run = journal::read(open(&args.journal)?).map_err(CommandError::input)?;
+    let read = |path: &PathBuf| journal::read(open(path)?).map_err(CommandError::input);
+    let runs = args.journals.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     if let Some(directory) = &args.output.output {
         std::fs::create_dir_all(directory).map_err(CommandError::environment)?;
     }
-    args.output.show(&run, args.output.output.as_deref())?;
-    Ok(exit_code(run.passed()))
+    match runs.as_slice() {
+        [run] => args.output.show(run, args.output.output.as_deref())?,
+        runs => args.output.show_combined(runs)?,
+    }
+    Ok(exit_code(runs.iter().all(Run::passed)))
 }
 
 /// Opens a journal, given its path or its directory.

@@ -1,5 +1,5 @@
-//! The results of a validation by area, and its failures and warnings by cause: one finding for each check, with the cases
-//! that it affects.
+//! The results of a validation by area, and the failures and warnings of a run by cause: one finding for each check, with
+//! the cases that it affects.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,9 @@ pub(super) fn findings(run: &Run) -> Vec<Finding<'_>> {
                 continue;
             }
             let cause = if check.verdict == Verdict::Blocked { &check.observed } else { &check.id };
-            let key = (check.verdict == Verdict::Blocked, cause);
+            // Steps of different scenarios have the same id, but not the same requirement.
+            let requirement = if check.verdict == Verdict::Blocked { "" } else { &check.requirement.id };
+            let key = (check.verdict == Verdict::Blocked, cause, requirement);
             let is_known = outcome::is_known(run, case);
             let position = *positions.entry(key).or_insert_with(|| {
                 found.push(Finding { verdict: check.verdict, check, case, affected: Vec::new(), is_known: true });
@@ -137,7 +139,7 @@ pub(super) fn repeat_command(run: &Run, finding: &Finding<'_>) -> String {
     let id = if is_step { &finding.case.scenario } else { &finding.check.id };
     let calls = run.header.call_tools.iter().map(|glob| format!(" --call-tools {}", shell_word(&text::line(glob))));
     let calls: String = calls.collect();
-    let revision = &finding.case.revision;
+    let revision = text::line(&finding.case.revision);
     format!("mcp-workbench validate --only {} --revision {revision}{calls} {target}", text::line(id))
 }
 

@@ -71,7 +71,7 @@ fn push_visible(shown: &mut String, character: char) {
 
 /// Whether a character has to be escaped: control characters, bidirectional controls (Unicode Standard Annex 9) that can
 /// disguise text, invisible characters, and characters that XML 1.0 does not allow.
-fn is_unsafe(character: char) -> bool {
+pub(super) fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}'

@@ -7,6 +7,7 @@ use crate::journal::{self, Line};
 use crate::model::{BaselineState, CaseResult, ReportFrame, Run, Verdict};
 use crate::render::{
     Format as _, Style, Verbosity,
+    html::Html,
     json::Json,
     junit::{self, Junit},
     markdown::Markdown,
@@ -142,5 +143,6 @@ proptest! {
             assert_inert(&Terminal.render(&run, &Style { verbosity, ..Style::default() }).unwrap())?;
         }
         assert_inert(&Markdown.render(&run, &Style::default()).unwrap())?;
+        assert_inert(&Html.render(&run, &Style::default()).unwrap())?;
     }
 }

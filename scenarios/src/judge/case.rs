@@ -12,6 +12,7 @@ use super::{
     check::{Check, CheckOutcome, Scope},
     checks,
     contradictions::contradiction,
+    end::case_end,
     expectations::Expected,
     transcript::Message,
 };
@@ -72,6 +73,7 @@ pub(crate) fn judge_with(
         frames: report_frames(&results, &evidence.frames),
         checks: results,
         stderr: evidence.stderr.clone(),
+        end: case_end(evidence),
         elapsed_ms: evidence.elapsed_us / 1000,
     }
 }

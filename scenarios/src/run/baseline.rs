@@ -62,6 +62,7 @@ mod tests {
             checks: vec![],
             frames: vec![],
             stderr: String::new(),
+            end: None,
             elapsed_ms: 0,
         }
     }
