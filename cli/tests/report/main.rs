@@ -1,0 +1,4 @@
+//! `report`: formats, comparison and merging of runs.
+
+mod formats;
+mod kit;
