@@ -68,19 +68,23 @@ impl OutputArgs {
     }
 
     fn style(&self) -> Style {
-        let terminal = std::io::stdout().is_terminal();
-        let verbosity = match (self.quiet, self.verbose) {
+        style(match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
-        };
-        // https://no-color.org: a variable that is set and not empty disables colors.
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let columns = std::env::var("COLUMNS").ok();
-        let size = tcgetwinsize(std::io::stdout()).ok();
-        let width = width(columns.as_deref(), size.map(|size| size.ws_col));
-        Style { color: terminal && !no_color, verbosity, width }
+        })
     }
+}
+
+/// The style of standard output.
+pub(crate) fn style(verbosity: Verbosity) -> Style {
+    let terminal = std::io::stdout().is_terminal();
+    // https://no-color.org: a variable that is set and not empty disables colors.
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let columns = std::env::var("COLUMNS").ok();
+    let size = tcgetwinsize(std::io::stdout()).ok();
+    let width = width(columns.as_deref(), size.map(|size| size.ws_col));
+    Style { color: terminal && !no_color, verbosity, width }
 }
 
 /// Whether the program runs in a step of a GitHub Actions job. Some other systems set only the first variable.

@@ -4,6 +4,7 @@
 //! control characters and markup (`text`) and limits how much of a message it prints.
 
 pub mod badge;
+pub mod comparison;
 pub mod csv;
 pub mod github;
 pub mod json;

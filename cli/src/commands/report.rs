@@ -1,9 +1,17 @@
-//! `report`: renders the journal of a run, or the finished cases of an interrupted run.
+//! `report`: renders the journal of a run, or the finished cases of an interrupted run. Its subcommands compare and merge
+//! runs.
 
-use std::{fs::File, io::BufReader, path::PathBuf};
+mod diff;
+mod merge;
+
+use std::{
+    fs::File,
+    io::BufReader,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
-use reports::journal;
+use reports::{Run, journal};
 
 use crate::{
     error::{CommandError, CommandResult, exit_code},
@@ -12,16 +20,34 @@ use crate::{
 
 /// The arguments of `report`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    kind: Option<Kind>,
     /// Journal, or directory of the run.
-    journal: PathBuf,
+    #[arg(required = true)]
+    journal: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-/// Renders a journal. The exit code is that of the run.
+#[derive(Debug, clap::Subcommand)]
+enum Kind {
+    /// Compare two runs: what broke, what was fixed, and what became slower.
+    Diff(diff::Args),
+    /// Merge the journals of several runs, such as shards of one plan.
+    Merge(merge::Args),
+}
+
+/// Renders a journal, or compares or merges several. The exit code of a report is that of the run.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    let run = journal::read(open(&args.journal)?).map_err(CommandError::input)?;
+    let journal = match (&args.kind, &args.journal) {
+        (Some(Kind::Diff(args)), _) => return diff::run(args),
+        (Some(Kind::Merge(args)), _) => return merge::run(args),
+        (None, Some(journal)) => journal,
+        (None, None) => return Err(CommandError::internal(anyhow::anyhow!("a report without a journal was parsed"))),
+    };
+    let run = read(journal)?;
     if let Some(directory) = &args.output.output {
         std::fs::create_dir_all(directory).map_err(CommandError::environment)?;
     }
@@ -29,9 +55,21 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     Ok(exit_code(run.passed()))
 }
 
+/// Reads the run of a journal, given its path or its directory. Errors name the file and the line.
+fn read(path: &Path) -> Result<Run, CommandError> {
+    let file = file(path);
+    let run = journal::read(open(path)?).with_context(|| format!("cannot read the journal {}", file.display()));
+    run.map_err(CommandError::input)
+}
+
+/// The journal of a path or a directory.
+fn file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join("journal.jsonl") } else { path.to_owned() }
+}
+
 /// Opens a journal, given its path or its directory.
-pub(crate) fn open(path: &std::path::Path) -> Result<BufReader<File>, CommandError> {
-    let file = if path.is_dir() { path.join("journal.jsonl") } else { path.to_owned() };
+pub(crate) fn open(path: &Path) -> Result<BufReader<File>, CommandError> {
+    let file = file(path);
     let opened = File::open(&file).with_context(|| format!("cannot read the journal {}", file.display()));
     opened.map(BufReader::new).map_err(CommandError::input)
 }

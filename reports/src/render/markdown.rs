@@ -14,7 +14,7 @@ mod findings;
 mod page;
 mod tools;
 
-use page::Page;
+pub(super) use page::Page;
 
 /// Maximum number of notes about load tests.
 const MAX_NOTES: usize = 50;
@@ -107,7 +107,7 @@ fn push_loads(page: &mut Page, loads: &[LoadResult]) {
 
 /// Escapes HTML, links (including those that GitHub generates from addresses and names) and table cells. CommonMark
 /// allows a backslash before any ASCII punctuation.
-fn escaped(text: &str, limit: usize) -> String {
+pub(super) fn escaped(text: &str, limit: usize) -> String {
     let mut out = String::new();
     for character in text::bounded_line(text, limit).chars() {
         match character {
@@ -127,7 +127,7 @@ fn escaped(text: &str, limit: usize) -> String {
 }
 
 /// Formats an id as code. A backtick would end the code and a bar the table cell.
-fn code(id: &str) -> String {
+pub(super) fn code(id: &str) -> String {
     format!("`{}`", text::bounded_line(id, 300).replace('`', "'").replace('|', "\\|"))
 }
 
@@ -138,7 +138,7 @@ fn html_code(id: &str, limit: usize) -> String {
 }
 
 /// Formats a link if the URL is an HTTP URL without special characters, otherwise only the text.
-fn linked(text: &str, url: &str) -> String {
+pub(super) fn linked(text: &str, url: &str) -> String {
     let plain = url.chars().all(|character| character.is_ascii_graphic() && !"<>()[]|\\\"'`".contains(character));
     if plain && (url.starts_with("https://") || url.starts_with("http://")) {
         format!("[{text}](<{url}>)")

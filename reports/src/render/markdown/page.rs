@@ -7,7 +7,7 @@ const RESERVED: usize = 200;
 
 /// A page and its length.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(in crate::render) struct Page {
     text: String,
     /// Length in characters.
     length: usize,
@@ -17,7 +17,7 @@ pub(super) struct Page {
 impl Page {
     /// Appends a piece. After the first one that does not fit, all pieces are omitted, so that no row ends up in another
     /// table.
-    pub(super) fn push(&mut self, piece: &str) {
+    pub(in crate::render) fn push(&mut self, piece: &str) {
         let length = piece.chars().count();
         if self.omitted > 0 || self.length + length > MAX_LENGTH - RESERVED {
             self.omitted += 1;
@@ -28,7 +28,7 @@ impl Page {
     }
 
     /// The page, with a note if pieces were omitted.
-    pub(super) fn finish(mut self) -> String {
+    pub(in crate::render) fn finish(mut self) -> String {
         if self.omitted > 0 {
             let note = "more parts do not fit on this page; the JSON report has everything.";
             self.text.push_str(&format!("\n{} {note}\n", self.omitted));
