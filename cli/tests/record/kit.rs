@@ -61,6 +61,6 @@ pub(crate) fn frames(directory: &Path) -> Vec<Value> {
 
 /// The JSON bodies of one direction.
 pub(crate) fn bodies(frames: &[Value], direction: &str) -> Vec<Value> {
-    let of = frames.iter().filter(|frame| frame["direction"] == direction);
-    of.filter_map(|frame| frame["body"].get("json").cloned()).collect()
+    let sent = frames.iter().filter(|frame| frame["direction"] == direction);
+    sent.filter_map(|frame| frame["body"].get("json").cloned()).collect()
 }

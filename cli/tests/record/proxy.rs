@@ -17,8 +17,8 @@ fn every_byte_passes_in_both_directions() {
     assert_eq!(output.status.code(), Some(0));
     let frames = frames(directory.path());
     let bodies = |direction: &str| {
-        let of = frames.iter().filter(|frame| frame["direction"] == direction);
-        of.map(|frame| frame["body"].to_string()).filter(|body| !body.contains("event")).collect::<Vec<_>>()
+        let sent = frames.iter().filter(|frame| frame["direction"] == direction);
+        sent.map(|frame| frame["body"].to_string()).filter(|body| !body.contains("event")).collect::<Vec<_>>()
     };
     let expected = [
         "{\"json\":{\"jsonrpc\":\"2.0\"}}",

@@ -4,7 +4,7 @@
 //! server sent before a response become actions before it; those that it sent between requests follow the response before
 //! them. The engine fills in the ids of the new requests, and progress gets the token of the new request.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use evidence::{Body, Frame};
 use mock_servers::script::{Action, Notify, Reply, Request, RpcError, Rule, Script, When};
@@ -15,6 +15,8 @@ use crate::model::Transport;
 
 /// Placeholder of the progress token of the new request.
 const TOKEN: &str = "{{params._meta.progressToken}}";
+/// A request that opens a subscription (2026-07-28). Its result ends the subscription, so the mock server has to send it.
+const SUBSCRIBE: &str = "subscriptions/listen";
 /// Maximum number of messages of one client message that are repeated, so that a recorded flood stays readable.
 const MAX_ACTIONS: usize = 1_000;
 
@@ -67,8 +69,8 @@ struct Exchanges {
     all: Vec<Exchange>,
     /// The open requests by connection and id.
     open: HashMap<(u64, String), usize>,
-    /// The ids of the server's own requests.
-    asked: HashSet<String>,
+    /// The same of subscriptions, which are open until the end of the session.
+    subscriptions: HashMap<(u64, String), usize>,
     /// Messages that cannot be repeated.
     unusable: usize,
     placeholders: usize,
@@ -94,7 +96,8 @@ impl Exchanges {
         let Some(method) = message.get("method").and_then(Value::as_str) else { return };
         let id = message.get("id").cloned();
         if let Some(id) = &id {
-            self.open.insert((connection(frame), id.to_string()), self.all.len());
+            let open = if method == SUBSCRIBE { &mut self.subscriptions } else { &mut self.open };
+            open.insert((connection(frame), id.to_string()), self.all.len());
         }
         let params = message.get("params");
         self.all.push(Exchange {
@@ -109,8 +112,7 @@ impl Exchanges {
     fn add_server(&mut self, frame: &Frame, message: &Map<String, Value>) {
         let params = message.get("params").cloned();
         match (message.get("method").and_then(Value::as_str), message.get("id")) {
-            (Some(method), Some(id)) => {
-                self.asked.insert(id.to_string());
+            (Some(method), Some(_)) => {
                 let request = Request { method: method.to_owned(), params, anyway: true, otherwise: Vec::new() };
                 self.push(frame, Action::Request(request));
             }
@@ -155,8 +157,9 @@ impl Exchanges {
     }
 
     fn answer(&mut self, frame: &Frame, id: &Value, message: &Map<String, Value>) {
-        let Some(position) = self.open.remove(&(connection(frame), id.to_string())) else {
-            self.unusable += 1;
+        let key = (connection(frame), id.to_string());
+        let Some(position) = self.open.remove(&key) else {
+            self.unusable += usize::from(!self.subscriptions.contains_key(&key));
             return;
         };
         let is_initialize = self.all[position].when.method.as_deref() == Some("initialize");

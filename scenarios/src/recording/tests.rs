@@ -131,7 +131,18 @@ fn different_responses_to_one_request_follow_each_other_and_the_last_one_repeats
         ));
     }
     let made = script::script(&recording(&messages));
-    let of: Vec<_> = made.script.on.iter().filter(|rule| rule.when.uri.is_some()).collect();
-    let counters: Vec<_> = of.iter().map(|rule| (rule.when.nth, rule.when.from_nth)).collect();
+    let rules: Vec<_> = made.script.on.iter().filter(|rule| rule.when.uri.is_some()).collect();
+    let counters: Vec<_> = rules.iter().map(|rule| (rule.when.nth, rule.when.from_nth)).collect();
     assert_eq!(counters, [(Some(1), None), (None, Some(2))]);
+}
+
+#[test]
+fn the_mock_server_ends_subscriptions_itself() {
+    let mut messages = session(json!({ "content": [] }));
+    messages.push((true, json!({ "jsonrpc": "2.0", "id": 9, "method": "subscriptions/listen", "params": {} })));
+    messages.push((false, json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "data": 1 } })));
+    messages.push((false, json!({ "jsonrpc": "2.0", "id": 9, "result": { "resultType": "complete" } })));
+    let made = script::script(&recording(&messages));
+    assert_eq!(made.notes, Vec::<String>::new());
+    assert!(made.script.on.iter().all(|rule| rule.when.method.as_deref() != Some("subscriptions/listen")));
 }

@@ -99,11 +99,11 @@ impl Recording {
         self.recorder.record(FrameParts::event(self.connection, event));
     }
 
-    fn from_client(&self, body: Body) {
+    fn client_sent(&self, body: Body) {
         self.recorder.record(FrameParts::received(self.connection, body));
     }
 
-    fn from_server(&self, body: Body) {
+    fn server_sent(&self, body: Body) {
         self.recorder.record(FrameParts::sent(self.connection, body));
     }
 }
@@ -136,9 +136,9 @@ fn forward_signals(mut signals: Signals, child: &Child, recording: Recording, ex
 fn copy_input(mut server: ChildStdin, recording: &Recording) {
     let mut client = std::io::stdin().lock();
     let mut lines = Lines::default();
-    let copied = copy(&mut client, &mut server, |bytes| lines.add(bytes, |body| recording.from_client(body)));
+    let copied = copy(&mut client, &mut server, |bytes| lines.add(bytes, |body| recording.client_sent(body)));
     if let Some(body) = lines.finish() {
-        recording.from_client(body);
+        recording.client_sent(body);
     }
     match copied {
         Copied::All => recording.event(ConnectionEvent::ClosedByPeer),
@@ -150,9 +150,9 @@ fn copy_input(mut server: ChildStdin, recording: &Recording) {
 fn copy_output(mut server: ChildStdout, recording: &Recording) {
     let mut client = std::io::stdout().lock();
     let mut lines = Lines::default();
-    let copied = copy(&mut server, &mut client, |bytes| lines.add(bytes, |body| recording.from_server(body)));
+    let copied = copy(&mut server, &mut client, |bytes| lines.add(bytes, |body| recording.server_sent(body)));
     if let Some(body) = lines.finish() {
-        recording.from_server(body);
+        recording.server_sent(body);
     }
     if copied == Copied::All {
         recording.event(ConnectionEvent::ClosedByServer);
