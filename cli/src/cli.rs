@@ -9,8 +9,8 @@ use clap::{
 
 use crate::{
     commands::{
-        bench, check, client, completions, conformance, explain, judge, list, lock, mock, report, schema, serve,
-        validate,
+        bench, check, client, completions, conformance, explain, judge, list, lock, mock, record, report, schema,
+        serve, validate,
     },
     error::CommandResult,
 };
@@ -39,8 +39,10 @@ pub(crate) enum Command {
     Bench(bench::Args),
     /// Render the journal of a run.
     Report(report::Args),
-    /// Re-evaluate the checks on recorded evidence.
+    /// Re-evaluate the checks on recorded evidence, or check a recording.
     Judge(judge::Args),
+    /// Record a session between any client and any server.
+    Record(record::Args),
     /// List scenarios, their cases, or requirements.
     List(list::Args),
     /// Explain a requirement or a check, with its source in the specification.
@@ -70,6 +72,7 @@ impl Command {
             Self::Bench(args) => bench::run(args),
             Self::Report(args) => report::run(&args),
             Self::Judge(args) => judge::run(&args),
+            Self::Record(args) => record::run(&args),
             Self::List(args) => list::run(args),
             Self::Explain(args) => explain::run(&args),
             Self::Check(args) => check::run(&args),

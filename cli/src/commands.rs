@@ -10,6 +10,7 @@ pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod lock;
 pub(crate) mod mock;
+pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod schema;
 pub(crate) mod selection;

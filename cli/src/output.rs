@@ -10,16 +10,18 @@ use anyhow::{Context as _, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use reports::{
     Run,
-    render::{self, FORMATS, Format, Style, Verbosity, terminal::Terminal},
+    render::{self, FORMATS, Format, Style, Verbosity, github::Github, terminal::Terminal},
 };
 use rustix::termios::tcgetwinsize;
+use scenarios::run::fresh_seed;
 
 use crate::{error::CommandError, print};
 
 /// Report formats, files and verbosity.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct OutputArgs {
-    /// Report format. With --output each format is written to a file, otherwise the last one is printed.
+    /// Report format. With --output each format is written to a file, otherwise the last one is printed. `github` is always
+    /// printed in a job of GitHub Actions.
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Vec<&'static dyn Format>,
     /// Directory for the journal and the reports.
@@ -39,7 +41,8 @@ fn formats() -> impl TypedValueParser<Value = &'static dyn Format> {
 }
 
 impl OutputArgs {
-    /// Writes the requested report files, and prints the last requested format or the summary.
+    /// Writes the requested report files, and prints the last requested format or the summary. In a job of GitHub Actions
+    /// annotations are printed also if they are written to a file, because the runner reads only the output.
     pub(crate) fn show(&self, run: &Run, directory: Option<&Path>) -> Result<(), CommandError> {
         let to_files = directory.filter(|_| self.output.is_some());
         let mut shown: &dyn Format = &Terminal;
@@ -50,6 +53,13 @@ impl OutputArgs {
             }
         }
         let text = self.render(run, shown)?;
+        let annotated = to_files.is_some() && self.format.iter().any(|format| format.name() == Github.name());
+        if annotated && in_github_job() {
+            // The summary quotes servers, whose text must not be taken for commands.
+            let token = format!("mcp-workbench-{:016x}", fresh_seed());
+            let annotations = self.render(run, &Github)?;
+            return print::raw(&format!("::stop-commands::{token}\n{text}::{token}::\n{annotations}"));
+        }
         print::raw(&text)
     }
 
@@ -72,18 +82,11 @@ impl OutputArgs {
     }
 
     fn style(&self) -> Style {
-        let terminal = std::io::stdout().is_terminal();
-        let verbosity = match (self.quiet, self.verbose) {
+        style(match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
-        };
-        // https://no-color.org: a variable that is set and not empty disables colors.
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let columns = std::env::var("COLUMNS").ok();
-        let size = tcgetwinsize(std::io::stdout()).ok();
-        let width = width(columns.as_deref(), size.map(|size| size.ws_col));
-        Style { color: terminal && !no_color, verbosity, width }
+        })
     }
 }
 
@@ -92,6 +95,23 @@ fn one_run_only(format: &dyn Format) -> CommandError {
     let combined: Vec<_> = combined.map(|format| format!("`--format {}`", format.name())).collect();
     CommandError::input(anyhow!("a report with format `{}` describes one run", format.name()))
         .with_help(&format!("use {}", combined.join(" or ")))
+}
+
+/// The style of standard output.
+pub(crate) fn style(verbosity: Verbosity) -> Style {
+    let terminal = std::io::stdout().is_terminal();
+    // https://no-color.org: a variable that is set and not empty disables colors.
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let columns = std::env::var("COLUMNS").ok();
+    let size = tcgetwinsize(std::io::stdout()).ok();
+    let width = width(columns.as_deref(), size.map(|size| size.ws_col));
+    Style { color: terminal && !no_color, verbosity, width }
+}
+
+/// Whether the program runs in a step of a GitHub Actions job. Some other systems set only the first variable.
+fn in_github_job() -> bool {
+    std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+        && std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|value| !value.is_empty())
 }
 
 /// Width of the report: `COLUMNS`, then the terminal. Terminals without a known width report 0.

@@ -1,6 +1,6 @@
 //! The journal of a run: JSON Lines, written during the run, so that an interrupted run loses only unfinished cases.
 //!
-//! This module defines a line ([`Line`]) and reads a journal ([`read`]). The caller writes the file, and flushes each line
+//! This module defines a line ([`Line`]), reads a journal ([`read`]) and merges several ([`Merge`]). The caller writes the file, and flushes each line
 //! before it reports the case as finished.
 
 use serde::{Deserialize, Serialize};
@@ -8,8 +8,10 @@ use serde_json::Value;
 
 use crate::model::{BaselineState, CaseResult, FORMAT, LoadResult, Portability, RunHeader, ToolCalls};
 
+mod merge;
 mod read;
 
+pub use merge::{Merge, MergeError};
 pub use read::{MAX_LINE, ReadError, read};
 
 /// One line of a journal.

@@ -1,12 +1,14 @@
 //! Results of runs, and report formats.
 //!
 //! - [`model`]: the run model
+//! - [`comparison`]: the differences between two runs
 //! - [`journal`]: the journal, written during a run
 //! - [`saved`]: reads a saved run
 //! - [`render`]: the report formats
 //!
 //! The crate opens no files and reads no clock.
 
+pub mod comparison;
 pub mod journal;
 pub mod model;
 pub mod render;

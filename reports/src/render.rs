@@ -3,18 +3,24 @@
 //! Renderers are pure functions of a run. Messages from servers and clients are hostile input: every renderer escapes
 //! control characters and markup (`text`) and limits how much of a message it prints.
 
+pub mod badge;
+pub mod comparison;
 pub mod csv;
+pub mod github;
 pub mod hdr;
 pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod sarif;
+pub mod series;
 pub mod terminal;
 
 mod case;
 mod findings;
 mod outcome;
 mod paint;
+mod severity;
 mod text;
 
 #[cfg(test)]
@@ -25,8 +31,19 @@ use std::{error::Error, fmt};
 use crate::model::Run;
 
 /// All report formats, in the order of `--help`. Format names and file names are unique.
-pub static FORMATS: &[&dyn Format] =
-    &[&terminal::Terminal, &json::Json, &junit::Junit, &markdown::Markdown, &html::Html, &csv::Csv, &hdr::Hdr];
+pub static FORMATS: &[&dyn Format] = &[
+    &terminal::Terminal,
+    &json::Json,
+    &junit::Junit,
+    &markdown::Markdown,
+    &html::Html,
+    &github::Github,
+    &sarif::Sarif,
+    &csv::Csv,
+    &badge::Badge,
+    &series::Series,
+    &hdr::Hdr,
+];
 
 /// A report format. The program and `serve` offer every format in [`FORMATS`].
 pub trait Format: fmt::Debug + Sync {

@@ -4,6 +4,7 @@
 //! - [`judge`] judges one case: the expectations of its scenario, and every check that applies.
 //! - [`Transcript`] indexes the evidence once per case, for all checks.
 //! - [`check`] defines checks and their outcomes; [`checks`] has them, one file per theme.
+//! - [`recorded`] judges a recorded session.
 //! - The transcript also compares messages with their shapes, once for all checks of shapes.
 //! - `expectations` compares steps, frames, processes and events; `values` evaluates JSONPath expectations.
 
@@ -15,6 +16,7 @@ mod contradictions;
 mod derived;
 mod end;
 mod expectations;
+pub mod recorded;
 #[cfg(test)]
 mod tests;
 mod transcript;

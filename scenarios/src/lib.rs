@@ -17,6 +17,7 @@ pub mod model;
 mod parameter_headers;
 pub mod peer;
 pub mod plan;
+pub mod recording;
 pub mod requirements;
 pub mod run;
 pub mod schema;

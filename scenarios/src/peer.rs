@@ -37,6 +37,7 @@ mod transcript;
 
 pub(crate) use discovery::{Discovery, FailedHandshake, discover};
 pub use discovery::{DiscoveryOptions, ProbeResult, ServerIdentity};
+pub use events::{EventParser, ServerEvent};
 pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer};
 
 pub(crate) use transcript::{same_id, same_text};

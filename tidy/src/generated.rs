@@ -15,11 +15,12 @@ pub(super) struct Generated {
 }
 
 /// The JSON Schemas of the public formats: the argument of `mcp-workbench schema` that prints it, and its file.
-const SCHEMAS: [(&str, &str); 6] = [
+const SCHEMAS: [(&str, &str); 7] = [
     ("scenario", "scenarios/schema/scenario-1.schema.json"),
     ("context", "scenarios/schema/context-1.schema.json"),
     ("report", "scenarios/schema/report-1.schema.json"),
     ("run", "reports/schema/run-1.schema.json"),
+    ("comparison", "reports/schema/comparison-1.schema.json"),
     ("script", "mock-servers/schema/script-1.schema.json"),
     ("authorization-script", "mock-servers/schema/authorization-script-1.schema.json"),
 ];

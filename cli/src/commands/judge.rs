@@ -1,28 +1,40 @@
-//! `judge`: re-evaluates the checks on the evidence in a journal.
+//! `judge`: re-evaluates the checks on the evidence in a journal, or judges both sides of a recording.
+
+mod recording;
 
 use std::{io::BufRead as _, path::PathBuf};
 
 use reports::journal::Line;
-use scenarios::{Evidence, judge};
+use scenarios::{Evidence, judge, recording::is_recording};
 
 use super::{report::open, selection::catalog_with};
 use crate::{
     error::{CommandError, CommandResult, exit_code},
+    output::OutputArgs,
     print,
 };
 
 /// The arguments of `judge`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Journal, or directory of the run.
+    /// Journal, directory of a run, or directory of a recording.
     journal: PathBuf,
-    /// Additional scenario files or directories.
+    /// Additional scenario files or directories, for a journal.
     #[arg(long, value_name = "PATH")]
     scenarios: Vec<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
-/// Evaluates every case of a journal again, and prints the verdicts that changed.
+/// Evaluates every case of a journal again, and prints the verdicts that changed. Of a recording, it prints a report.
 pub(crate) fn run(args: &Args) -> CommandResult {
+    if is_recording(&args.journal) {
+        return recording::run(&args.journal, &args.output);
+    }
+    if !args.output.format.is_empty() || args.output.output.is_some() {
+        return Err(CommandError::input(anyhow::anyhow!("`--format` and `--output` need a recording"))
+            .with_help("`mcp-workbench report` renders a journal"));
+    }
     let catalog = catalog_with(&args.scenarios, None)?;
     let (mut same, mut changed) = (0_usize, 0_usize);
     for (number, line) in open(&args.journal)?.lines().enumerate() {

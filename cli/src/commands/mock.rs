@@ -3,13 +3,17 @@
 mod listening;
 mod oauth;
 mod profiles;
+mod script;
 mod serve;
 mod source;
 mod stdio;
 
+use std::ffi::OsString;
+
+use anyhow::anyhow;
 use clap::Subcommand;
 use evidence::Recorder;
-use mock_servers::script::ChildScript;
+use mock_servers::{Script, script::ChildScript};
 use scenarios::model::Revision;
 
 use crate::error::{CommandError, CommandResult};
@@ -31,6 +35,8 @@ enum Kind {
     Oauth(oauth::Args),
     /// List the profiles, or show one.
     Profiles(profiles::Args),
+    /// Print a script that repeats a recorded server.
+    Script(script::Args),
     /// Run a child process that a mock server leaves behind.
     #[command(hide = true)]
     Child {
@@ -46,8 +52,11 @@ enum Kind {
 struct Common {
     /// Name of a profile (see `mcp-workbench mock profiles`), or path of a script: the `server:` section of a scenario,
     /// as YAML or JSON.
-    #[arg(value_name = "PROFILE-OR-SCRIPT")]
-    source: source::Source,
+    #[arg(value_name = "PROFILE-OR-SCRIPT", required_unless_present = "from")]
+    source: Option<source::Source>,
+    /// Recording to repeat: requests with the recorded method and parameters get the recorded responses.
+    #[arg(long, value_name = "RECORDING", conflicts_with = "source")]
+    from: Option<std::path::PathBuf>,
     /// Protocol revision, unless the script names one [default: 2025-11-25 over stdio, otherwise all that the transport
     /// supports].
     #[arg(long)]
@@ -67,6 +76,21 @@ struct Common {
 }
 
 impl Common {
+    /// The script of the profile, the file or the recording.
+    fn script(&self) -> Result<Script, CommandError> {
+        match (&self.from, &self.source) {
+            (Some(recording), _) => script::recorded(recording),
+            (None, Some(source)) => source.read(),
+            (None, None) => Err(CommandError::input(anyhow!("no profile, script or recording is named"))),
+        }
+    }
+
+    /// The directory of the script or of the recording, which marks its processes in a process list.
+    fn directory(&self) -> OsString {
+        let recording = || self.from.as_ref().map(|path| path.as_os_str().to_owned());
+        self.source.as_ref().map(source::Source::directory).or_else(recording).unwrap_or_default()
+    }
+
     fn recorder(&self) -> Result<Recorder, CommandError> {
         let recorder = match (&self.record, self.record_limit) {
             (Some(path), Some(limit)) => Recorder::to_bounded_file(&self.name, path, limit),
@@ -84,6 +108,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         Kind::Stdio(args) => stdio::run(args),
         Kind::Oauth(args) => oauth::run(args),
         Kind::Profiles(args) => profiles::run(&args),
+        Kind::Script(args) => script::run(&args),
         Kind::Child { script, .. } => {
             let script: ChildScript = serde_json::from_str(&script).map_err(CommandError::input)?;
             mock_servers::stdio::run_child(&script).map_err(CommandError::environment)

@@ -27,6 +27,8 @@ enum Kind {
     Report,
     /// Print the JSON Schema of saved runs.
     Run,
+    /// Print the JSON Schema of comparisons of runs.
+    Comparison,
     /// Print the JSON Schema of mock server scripts, also used under `server:` in a scenario.
     Script,
     /// Print the JSON Schema of scripts of the mock authorization server.
@@ -44,6 +46,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         Kind::Context => scenarios::schema::context_file(),
         Kind::Report => scenarios::schema::report_file(),
         Kind::Run => reports::schema_file(),
+        Kind::Comparison => reports::comparison::schema_file(),
         Kind::Script => mock_servers::schema::script_file(),
         Kind::AuthorizationScript => mock_servers::schema::authorization_script_file(),
         Kind::Convert(args) => return convert::run(args),

@@ -133,7 +133,8 @@ fn headers(http: &HttpEndpoint) -> Result<Vec<(String, String)>, CommandError> {
     Ok(headers)
 }
 
-fn without_secrets(mut url: url::Url) -> url::Url {
+/// The URL without its user, password and query.
+pub(crate) fn without_secrets(mut url: url::Url) -> url::Url {
     // Both fail only for URLs that cannot have such a part.
     let _ = url.set_password(None);
     let _ = url.set_username("");

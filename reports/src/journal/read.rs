@@ -95,10 +95,29 @@ pub(super) fn read_bounded(mut input: impl BufRead, limit: u64) -> Result<Run, R
     Ok(journal.finish())
 }
 
-struct Text {
-    bytes: Vec<u8>,
+/// The lines of a journal with their numbers.
+pub(super) struct Lines<R> {
+    input: R,
+    number: usize,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self { input, number: 0 }
+    }
+
+    /// The next line and its number, counted from 1.
+    pub(super) fn next(&mut self) -> Result<Option<(usize, Text)>, ReadError> {
+        self.number += 1;
+        Ok(next_line(&mut self.input, self.number, MAX_LINE)?.map(|text| (self.number, text)))
+    }
+}
+
+/// A line of a journal.
+pub(super) struct Text {
+    pub(super) bytes: Vec<u8>,
     /// Whether the line ends with a line feed.
-    complete: bool,
+    pub(super) complete: bool,
 }
 
 fn next_line(input: &mut impl BufRead, line: usize, limit: u64) -> Result<Option<Text>, ReadError> {

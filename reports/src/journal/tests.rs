@@ -117,3 +117,76 @@ fn evidence_may_be_nested_deeper_than_the_json_parser_allows() {
     assert!(serde_json::from_str::<Value>(&line).is_err(), "the fixture is not deep enough");
     assert_eq!(read((first(1) + &line + &end()).as_bytes()).unwrap().cases.len(), 1);
 }
+
+mod merging {
+    use super::*;
+
+    /// A journal of cases with these names.
+    fn shard(names: &[&str]) -> String {
+        let mut text = first(names.len());
+        for (index, name) in names.iter().enumerate() {
+            let result = Box::new(sample::case(&format!("area/{name}"), Verdict::Passed));
+            text += &Line::Case { result, index, evidence: json!({ "frames": [name] }) }.to_text().unwrap();
+        }
+        text + &end()
+    }
+
+    fn merged(shards: &[String], replace: bool) -> Result<(String, Run), MergeError> {
+        let runs = shards.iter().map(|shard| read(shard.as_bytes()).unwrap()).collect();
+        let mut out = Vec::new();
+        Merge::new(runs, replace)?.write(|position| Ok(shards[position].as_bytes()), &mut out)?;
+        let text = String::from_utf8(out).unwrap();
+        let run = read(text.as_bytes()).unwrap();
+        Ok((text, run))
+    }
+
+    #[test]
+    fn a_merged_journal_has_the_cases_and_the_evidence_of_all() {
+        let (text, run) = merged(&[shard(&["one", "two"]), shard(&["three"])], false).unwrap();
+        assert_eq!(scenarios(&run), ["area/one", "area/two", "area/three"]);
+        assert!(run.complete && run.header.planned == 3 && run.elapsed_ms == 10_000);
+        for name in ["one", "two", "three"] {
+            assert!(text.contains(&format!("\"evidence\":{{\"frames\":[\"{name}\"]}}")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_case_of_two_runs_is_an_error_that_names_it() {
+        let error = merged(&[shard(&["one", "two"]), shard(&["two"])], false).unwrap_err();
+        insta::assert_snapshot!(error, @"runs 1 and 2 both have the case area/two@stdio@2025-11-25");
+    }
+
+    #[test]
+    fn with_replace_the_later_run_wins() {
+        let later = shard(&["one"]).replace("\"frames\":[\"one\"]", "\"frames\":[\"again\"]");
+        let (text, run) = merged(&[shard(&["one", "two"]), later], true).unwrap();
+        assert_eq!(scenarios(&run), ["area/one", "area/two"]);
+        assert!(run.complete && run.header.planned == 2);
+        assert!(text.contains("\"again\"") && !text.contains("[\"one\"]"), "{text}");
+    }
+
+    #[test]
+    fn an_interrupted_run_makes_the_merged_run_incomplete_unless_it_was_replaced() {
+        let interrupted = first(2) + &case(0);
+        let (_, run) = merged(&[interrupted.clone(), shard(&["other"])], false).unwrap();
+        assert!(!run.complete && run.header.planned == 3);
+        let (_, run) = merged(&[interrupted, shard(&["case-0", "case-1"])], true).unwrap();
+        assert!(run.complete && run.header.planned == 2);
+    }
+
+    #[test]
+    fn deep_evidence_is_copied() {
+        let deep = "[".repeat(5_000) + &"]".repeat(5_000);
+        let journal = shard(&["one"]).replace("{\"frames\":[\"one\"]}", &deep);
+        assert!(merged(&[journal], false).unwrap().0.contains(&deep));
+    }
+
+    #[test]
+    fn runs_with_other_rules_are_not_merged() {
+        let strict = shard(&["two"]).replace("\"planned\":1", "\"planned\":1,\"policy\":{\"fail_on_warnings\":true}");
+        assert!(matches!(merged(&[shard(&["one"]), strict], false), Err(MergeError::Policy { run: 2 })));
+        let bench = shard(&["two"]).replace("\"kind\":\"conformance\"", "\"kind\":\"bench\"");
+        assert!(matches!(merged(&[shard(&["one"]), bench], false), Err(MergeError::Kind { run: 2 })));
+        assert!(matches!(merged(&[], false), Err(MergeError::Empty)));
+    }
+}

@@ -1,8 +1,9 @@
 //! The run as JUnit XML, for CI systems.
 //!
-//! JUnit has no single schema. The file is valid against both common ones: Jenkins' `junit-10.xsd` and the Apache Ant
-//! task's `JUnit.xsd`. Therefore the root has no attributes, a test case has no children except its result, and every
-//! suite has properties and both outputs; tests check these rules.
+//! JUnit has no single schema. The file is valid against Jenkins' `junit-10.xsd`, and without warnings also against the
+//! Apache Ant task's `JUnit.xsd`. Therefore the root has no attributes, and every suite has properties and both outputs;
+//! tests check these rules. A case with a warning is a test case that passed, and its output is the warning: only Ant's schema
+//! forbids the output of a test case, and a warning elsewhere is not shown by CI systems.
 //!
 //! The file has failures exactly if the run failed. Reasons other than cases (an interruption, a stale baseline entry, a
 //! run without results) are test cases of the suite `workbench`. A known failure is skipped.
@@ -65,11 +66,7 @@ fn scenario_suites(run: &Run) -> Vec<TestSuite> {
             suites.push(TestSuite::new(area.as_str()));
             suites.len() - 1
         });
-        let suite = &mut suites[position];
-        if matches!(result.verdict, Verdict::Noted | Verdict::Warned) {
-            append_warning(suite, result);
-        }
-        suite.add_test_case(scenario_case(run, result, &area));
+        suites[position].add_test_case(scenario_case(run, result, &area));
     }
     suites
 }
@@ -108,7 +105,12 @@ fn scenario_case(run: &Run, result: &CaseResult, area: &str) -> TestCase {
         }
     };
     let name = result.id.split_once('/').map_or(result.id.as_str(), |(_, name)| name);
-    test_case(name, area, Duration::from_millis(result.elapsed_ms), status)
+    let passed = matches!(status, TestCaseStatus::Success { .. });
+    let mut case = test_case(name, area, Duration::from_millis(result.elapsed_ms), status);
+    if passed && result.verdict > Verdict::Passed {
+        case.set_system_out(format!("{} {}", result.verdict.as_str().to_uppercase(), detail()));
+    }
+    case
 }
 
 fn load_suite(loads: &[LoadResult]) -> Option<TestSuite> {
@@ -116,7 +118,12 @@ fn load_suite(loads: &[LoadResult]) -> Option<TestSuite> {
     for load in loads {
         let status = if load.passed() { TestCaseStatus::success() } else { failed_load(load) };
         let name = format!("{} ({}; {})", load.name, load.transport, load.shape);
-        suite.add_test_case(test_case(&name, LOADS, Duration::from_millis(load.counted_ms), status));
+        let mut case = test_case(&name, LOADS, Duration::from_millis(load.counted_ms), status);
+        if load.passed() && !load.warnings.is_empty() {
+            let warnings: Vec<String> = load.warnings.iter().map(|warning| text::line(warning)).collect();
+            case.set_system_out(format!("WARNED {}", warnings.join("\n")));
+        }
+        suite.add_test_case(case);
     }
     (suite.tests > 0).then_some(suite)
 }
@@ -161,14 +168,6 @@ fn attribute(value: &str) -> String {
     text::bounded_line(value, MAX_ATTRIBUTE)
 }
 
-/// Appends a warning or note to the output of its suite. Neither schema allows a warning in a test case that passed.
-fn append_warning(suite: &mut TestSuite, result: &CaseResult) {
-    let style = CaseStyle { paint: Paint::PLAIN, width: WIDTH, all: false };
-    let before = suite.system_out.take().map(|text| text.to_string()).unwrap_or_default();
-    let id = text::bounded_line(&result.id, MAX_ATTRIBUTE);
-    suite.set_system_out(format!("{before}{} {id}\n{}\n\n", result.verdict.as_str(), case::detail(result, style)));
-}
-
 /// Adds the properties, outputs and attributes that the Ant task's schema requires.
 fn complete(suite: &mut TestSuite, run: &Run, position: usize) {
     let header = &run.header;
@@ -176,10 +175,10 @@ fn complete(suite: &mut TestSuite, run: &Run, position: usize) {
     let properties =
         [("workbench", &header.workbench), ("run", &header.run_id), ("subject", &header.subject), ("seed", &seed)];
     suite.add_properties(properties.map(|(name, value)| Property::new(name, attribute(value))));
+    let warned = suite.test_cases.iter().filter(|case| case.system_out.is_some()).count();
+    suite.add_property(Property::new("warned", warned.to_string()));
     suite.set_time(suite.test_cases.iter().filter_map(|case| case.time).fold(Duration::ZERO, Duration::saturating_add));
-    if suite.system_out.is_none() {
-        suite.set_system_out("");
-    }
+    suite.set_system_out("");
     suite.set_system_err("");
     let package = suite.name.clone();
     // The library's own field writes a time zone, which the schema forbids.

@@ -1,19 +1,23 @@
-//! A short summary for the page of a CI job: failed cases with links to their requirements; of a validation the areas and the
-//! findings.
+//! A short summary for the page of a CI job or a comment on a pull request: counts, areas and load tests, then the findings,
+//! each folded, the most severe first.
 //!
-//! `escaped` removes all markup from untrusted text.
+//! `escaped` removes all markup from untrusted text. [`Page`] limits the length.
 
 use super::{
     Format, RenderError, Style,
     outcome::{self, duration, latency, word},
     text,
 };
-use crate::model::{LoadResult, Run, RunKind};
+use crate::model::{LoadResult, Run};
 
-mod validation;
+mod findings;
+mod page;
+mod tools;
 
-/// Maximum number of cases listed. Some pages reject long summaries.
-const MAX_CASES: usize = 50;
+pub(super) use page::Page;
+
+/// Maximum number of notes about load tests.
+const MAX_NOTES: usize = 50;
 
 /// GitHub Flavored Markdown.
 #[derive(Debug)]
@@ -25,7 +29,7 @@ impl Format for Markdown {
     }
 
     fn about(&self) -> &'static str {
-        "Summary for a pull request or the page of a CI job"
+        "Short summary for a pull request or the page of a CI job, at most 65,000 characters"
     }
 
     fn file_name(&self) -> &'static str {
@@ -33,29 +37,29 @@ impl Format for Markdown {
     }
 
     fn render(&self, run: &Run, _: &Style) -> Result<String, RenderError> {
-        let mut out = String::new();
-        out.push_str(&format!("## {}: {}\n\n", escaped(&run.header.subject, 200), word(run.passed())));
+        let mut page = Page::default();
+        page.push(&format!("## {}: {}\n\n", escaped(&run.header.subject, 200), word(run.passed())));
         for (_, sentence) in outcome::run_failures(run) {
-            out.push_str(&format!("**Failed:** {}\n\n", escaped(&sentence, 500)));
+            page.push(&format!("**Failed:** {}\n\n", escaped(&sentence, 500)));
         }
-        push_counts(&mut out, run);
-        match run.header.kind {
-            RunKind::Validate => validation::push(&mut out, run),
-            RunKind::Conformance | RunKind::Bench => push_cases(&mut out, run),
-        }
-        push_loads(&mut out, &run.loads);
-        Ok(out)
+        push_counts(&mut page, run);
+        tools::push_areas(&mut page, run);
+        push_loads(&mut page, &run.loads);
+        tools::push_tool_calls(&mut page, run);
+        tools::push_portability(&mut page, run);
+        findings::push(&mut page, run);
+        Ok(page.finish())
     }
 }
 
-fn push_counts(out: &mut String, run: &Run) {
+fn push_counts(page: &mut Page, run: &Run) {
     let counts = run.counts();
-    out.push_str(
-        "| failed | blocked | flaky | warned | noted | passed | skipped | planned | known failures | time | seed |\n",
+    page.push(
+        "| failed | blocked | flaky | warned | noted | passed | skipped | planned | known failures | time | seed |\n\
+         | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
-    out.push_str("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     let (known, time) = (outcome::known_failures(run), duration(run.elapsed_ms));
-    out.push_str(&format!(
+    page.push(&format!(
         "| {} | {} | {} | {} | {} | {} | {} | {} | {known} | {time} | {} |\n",
         counts.failed,
         counts.blocked,
@@ -69,39 +73,21 @@ fn push_counts(out: &mut String, run: &Run) {
     ));
 }
 
-fn push_cases(out: &mut String, run: &Run) {
-    let cases = outcome::reported(run);
-    if cases.is_empty() {
-        return;
-    }
-    out.push_str("\n| verdict | case | observed | requirement |\n| --- | --- | --- | --- |\n");
-    for case in cases.iter().take(MAX_CASES) {
-        let word = if outcome::is_known(run, case) { "known failure" } else { case.verdict.as_str() };
-        let (observed, rule) = case.checks.first().map_or_else(Default::default, |check| {
-            let requirement = &check.requirement;
-            let rule = format!("{}: {}", requirement.level.as_str(), escaped(&requirement.text, 300));
-            (escaped(&check.observed, 300), linked(&rule, &requirement.url))
-        });
-        out.push_str(&format!("| {word} | {} | {observed} | {rule} |\n", code(&case.id)));
-    }
-    if cases.len() > MAX_CASES {
-        out.push_str(&format!("\n{} more cases are in the JSON report.\n", cases.len() - MAX_CASES));
-    }
-}
-
-fn push_loads(out: &mut String, loads: &[LoadResult]) {
+fn push_loads(page: &mut Page, loads: &[LoadResult]) {
     if loads.is_empty() {
         return;
     }
-    out.push_str("\n| load | result | offered/s | achieved/s | errors | p50 | p95 | p99 |\n");
-    out.push_str("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    page.push(
+        "\n| load | result | offered/s | achieved/s | errors | p50 | p95 | p99 |\n\
+         | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
     for load in loads {
         let errors = outcome::errors(load);
         let [p50, p95, p99] = match &load.latency {
             Some(figures) => [figures.p50_us, figures.p95_us, figures.p99_us].map(|us| latency(us as f64)),
             None => ["-"; 3].map(str::to_owned),
         };
-        out.push_str(&format!(
+        page.push(&format!(
             "| {} | {} | {:.1} | {:.1} | {errors} | {p50} | {p95} | {p99} |\n",
             escaped(&load.name, 100),
             word(load.passed()),
@@ -117,18 +103,15 @@ fn push_loads(out: &mut String, loads: &[LoadResult]) {
         let notes = outcome::failed_thresholds(load).chain(samples).chain(load.warnings.iter().cloned());
         notes.map(|note| (load.name.clone(), note))
     });
-    let notes: Vec<_> = notes.collect();
-    if !notes.is_empty() {
-        out.push('\n');
-    }
-    for (name, note) in notes.iter().take(MAX_CASES) {
-        out.push_str(&format!("- {}: {}\n", escaped(name, 100), escaped(note, 500)));
+    for (position, (name, note)) in notes.take(MAX_NOTES).enumerate() {
+        let before = if position == 0 { "\n" } else { "" };
+        page.push(&format!("{before}- {}: {}\n", escaped(&name, 100), escaped(&note, 500)));
     }
 }
 
 /// Escapes HTML, links (including those that GitHub generates from addresses and names) and table cells. CommonMark
 /// allows a backslash before any ASCII punctuation.
-fn escaped(text: &str, limit: usize) -> String {
+pub(super) fn escaped(text: &str, limit: usize) -> String {
     let mut out = String::new();
     for character in text::bounded_line(text, limit).chars() {
         match character {
@@ -148,12 +131,18 @@ fn escaped(text: &str, limit: usize) -> String {
 }
 
 /// Formats an id as code. A backtick would end the code and a bar the table cell.
-fn code(id: &str) -> String {
+pub(super) fn code(id: &str) -> String {
     format!("`{}`", text::bounded_line(id, 300).replace('`', "'").replace('|', "\\|"))
 }
 
+/// Formats an id as code in HTML, where Markdown has no effect. GitHub makes no links from names inside of code.
+fn html_code(id: &str, limit: usize) -> String {
+    let id = text::bounded_line(id, limit);
+    format!("<code>{}</code>", id.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+}
+
 /// Formats a link if the URL is an HTTP URL without special characters, otherwise only the text.
-fn linked(text: &str, url: &str) -> String {
+pub(super) fn linked(text: &str, url: &str) -> String {
     let plain = url.chars().all(|character| character.is_ascii_graphic() && !"<>()[]|\\\"'`".contains(character));
     if plain && (url.starts_with("https://") || url.starts_with("http://")) {
         format!("[{text}](<{url}>)")

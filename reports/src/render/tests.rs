@@ -129,8 +129,32 @@ fn markdown_escapes_all_markup() {
     case.id = "a`b|c".to_owned();
     case.checks[0].observed = "<img src=x> [l](http://x) | @all www.x.org\n# *b*".to_owned();
     case.checks[0].requirement.url = "javascript:alert(1)".to_owned();
+    case.checks[0].id = "<b>`x`|@all".to_owned();
     let shown = Markdown.render(&sample::run(vec![case]), &Style::default()).unwrap();
-    insta::assert_snapshot!(shown.lines().last().unwrap(), @r"| failed | `a'b\|c` | &lt;img src=x&gt; \[l\](http\://x) \| \@all www&#46;x.org\\n\# \*b\* | MUST: When a request times out, the sender issues a cancellation for it and stops waiting. |");
+    let folded: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("<details>")).collect();
+    insta::assert_snapshot!(folded.join("\n"), @r"
+    <details><summary><b>failed</b> <code>&lt;b&gt;`x`|@all</code> (1 case)</summary>
+
+    - **MUST:** When a request times out, the sender issues a cancellation for it and stops waiting. (`lifecycle.timeouts.cancel`)
+    - **expected:** a \`notifications/cancelled\` that names request 2 within 1 s of the timeout
+    - **observed:** &lt;img src=x&gt; \[l\](http\://x) \| \@all www&#46;x.org\\n\# \*b\*
+    - **affects:** `a'b\|c`
+
+    </details>
+    ");
+}
+
+#[test]
+fn the_markdown_summary_fits_into_a_comment() {
+    let case = |number: usize| {
+        let mut case = sample::case(&format!("tools/{number}"), Verdict::Failed);
+        case.checks[0].id = format!("check-{number}-{}", "[".repeat(100));
+        case.checks[0].observed = "<".repeat(2_000);
+        case
+    };
+    let shown = Markdown.render(&sample::run((0..1_000).map(case).collect()), &Style::default()).unwrap();
+    assert!(shown.chars().count() <= 65_000, "{}", shown.chars().count());
+    assert!(shown.ends_with("do not fit on this page; the JSON report has everything.\n"));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::journal::{self, Line};
 use crate::model::{BaselineState, CaseResult, ReportFrame, Run, Verdict};
 use crate::render::{
-    Format as _, Style, Verbosity,
-    html::Html,
+    FORMATS, Format as _, Style, Verbosity,
+    github::Github,
     json::Json,
     junit::{self, Junit},
     markdown::Markdown,
@@ -142,7 +142,22 @@ proptest! {
         for verbosity in [Verbosity::Quiet, Verbosity::Normal, Verbosity::Verbose] {
             assert_inert(&Terminal.render(&run, &Style { verbosity, ..Style::default() }).unwrap())?;
         }
-        assert_inert(&Markdown.render(&run, &Style::default()).unwrap())?;
-        assert_inert(&Html.render(&run, &Style::default()).unwrap())?;
+        // The text of these is escaped by its format, and read by programs.
+        for format in FORMATS.iter().filter(|format| !["junit", "json"].contains(&format.name())) {
+            assert_inert(&format.render(&run, &Style::default()).unwrap())?;
+        }
+    }
+
+    #[test]
+    fn each_line_for_github_is_a_command(run in any_run()) {
+        for line in Github.render(&run, &Style::default()).unwrap().lines() {
+            let command = ["::error title=", "::warning title=", "::notice title="].iter().any(|head| line.starts_with(head));
+            prop_assert!(command, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_comment_has_room_for_the_markdown_summary(run in any_run()) {
+        prop_assert!(Markdown.render(&run, &Style::default()).unwrap().chars().count() <= 65_000);
     }
 }

@@ -249,7 +249,8 @@ fn skipped_on_purpose(scenario: &Scenario, evidence: &Evidence) -> bool {
     scenario.subject == Subject::Client || evidence.steps.iter().any(|step| matches!(step.outcome, Outcome::Skipped(_)))
 }
 
-fn run(check: &Check, transcript: &Transcript<'_>) -> CheckResult {
+/// The result of one check.
+pub(super) fn run(check: &Check, transcript: &Transcript<'_>) -> CheckResult {
     let requirement = cite(check.requirement, transcript.evidence);
     let (verdict, observed, frames) = match check.run(transcript) {
         CheckOutcome::Passed { observed, frames } => (Verdict::Passed, observed, frames),
@@ -288,7 +289,7 @@ fn requirement_of(scenario: &Scenario, evidence: &Evidence) -> Requirement {
 }
 
 /// The requirement with this id. Only a scenario that another version of the workbench loaded can name an unknown one.
-fn cite(id: &str, evidence: &Evidence) -> Requirement {
+pub(super) fn cite(id: &str, evidence: &Evidence) -> Requirement {
     Register::built_in().get(id, evidence.revision).unwrap_or_else(|| Requirement {
         id: id.to_owned(),
         level: Level::Expected,
@@ -300,7 +301,7 @@ fn cite(id: &str, evidence: &Evidence) -> Requirement {
 
 /// The frames that the results name, with their neighbors for failures. Without named frames, a failure shows the last
 /// ones.
-fn report_frames(results: &[CheckResult], frames: &[Frame]) -> Vec<ReportFrame> {
+pub(super) fn report_frames(results: &[CheckResult], frames: &[Frame]) -> Vec<ReportFrame> {
     let is_severe = |result: &&CheckResult| result.verdict > Verdict::Passed;
     let mut shown: Vec<u64> = Vec::new();
     for result in results.iter().filter(is_severe) {

@@ -9,27 +9,27 @@ use futures::{Stream, StreamExt};
 
 /// One event, without its comments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ServerEvent {
+pub struct ServerEvent {
     /// `event`.
-    pub(super) event: Option<String>,
+    pub event: Option<String>,
     /// The lines of `data`.
-    pub(super) data: Option<String>,
+    pub data: Option<String>,
     /// `id`.
-    pub(super) id: Option<String>,
+    pub id: Option<String>,
     /// `retry` as sent.
-    pub(super) retry: Option<String>,
+    pub retry: Option<String>,
 }
 
 /// The events of a body.
 pub(super) struct ServerEvents {
     body: Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>,
-    parser: Parser,
+    parser: EventParser,
     ready: VecDeque<ServerEvent>,
 }
 
 impl ServerEvents {
     pub(super) fn new(body: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Self {
-        Self { body: Box::pin(body), parser: Parser::default(), ready: VecDeque::new() }
+        Self { body: Box::pin(body), parser: EventParser::default(), ready: VecDeque::new() }
     }
 
     /// The next event; `None` at the end. An incomplete event at the end is none.
@@ -53,8 +53,9 @@ impl ServerEvents {
     }
 }
 
-#[derive(Default)]
-struct Parser {
+/// Parses events from the bytes of a body. The caller limits how many bytes one event may have.
+#[derive(Debug, Default)]
+pub struct EventParser {
     line: Vec<u8>,
     /// Whether a line feed belongs to the last line end.
     skips_line_feed: bool,
@@ -63,8 +64,12 @@ struct Parser {
     event: Option<ServerEvent>,
 }
 
-impl Parser {
-    fn read(&mut self, chunk: &[u8], ready: &mut VecDeque<ServerEvent>) -> io::Result<()> {
+impl EventParser {
+    /// Reads the next bytes, and adds the events that they complete.
+    ///
+    /// # Errors
+    /// If the bytes are not UTF-8.
+    pub fn read(&mut self, chunk: &[u8], ready: &mut VecDeque<ServerEvent>) -> io::Result<()> {
         for byte in chunk {
             let skips = std::mem::replace(&mut self.skips_line_feed, *byte == b'\r');
             match byte {

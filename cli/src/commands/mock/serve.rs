@@ -70,7 +70,7 @@ async fn serve(args: Args, transport: HttpTransport) -> CommandResult {
     }
     let common = &args.common;
     let mut server = MockServer::builder()
-        .script(common.source.read()?)
+        .script(common.script()?)
         .transport(transport)
         .seed(common.seed)
         .calendar()

@@ -31,13 +31,13 @@ pub(super) fn serve(common: Common) -> CommandResult {
 
 fn start(common: Common, runs: Option<PathBuf>, calendar: bool) -> CommandResult {
     let mock = StdioMock {
-        script: common.source.read()?,
+        script: common.script()?,
         revision: common.revision.unwrap_or(Revision::V2025_11_25).to_string(),
         seed: common.seed,
         calendar,
         recorder: common.recorder()?,
         run_file: runs,
-        child_arguments: vec![OsString::from("mock"), OsString::from("child"), common.source.directory()],
+        child_arguments: vec![OsString::from("mock"), OsString::from("child"), common.directory()],
     };
     stdio::run(mock).map_err(CommandError::environment)
 }

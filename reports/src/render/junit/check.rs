@@ -1,4 +1,5 @@
-//! Checks a file against the common rules of Jenkins' `junit-10.xsd` and the Ant task's `JUnit.xsd`.
+//! Checks a file against the common rules of Jenkins' `junit-10.xsd` and the Ant task's `JUnit.xsd`, except that a test case
+//! may have an output, which only the former allows.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,8 @@ pub(crate) struct Case {
     pub(crate) name: String,
     /// Tag, type and message of its result.
     pub(crate) outcome: Option<(String, String, String)>,
+    /// Its standard output.
+    pub(crate) output: Option<String>,
 }
 
 /// Parses the suites of a file. Panics if it is not well-formed or violates a rule.
@@ -44,13 +47,31 @@ pub(crate) fn parsed(xml: &str) -> Vec<Suite> {
                     closed(suites.last().expect("one was opened"), &std::mem::take(&mut children));
                 }
             }
-            Event::Text(text) => legal(&text.xml_content(XmlVersion::Explicit1_0).expect("text")),
+            Event::Text(text) => {
+                let text = text.xml_content(XmlVersion::Explicit1_0).expect("text");
+                legal(&text);
+                add_output(&mut suites, &path, &text);
+            }
+            Event::GeneralRef(entity) => {
+                let entity = entity.decode().expect("UTF-8");
+                let text = quick_xml::escape::unescape(&format!("&{entity};")).expect("a known entity").into_owned();
+                legal(&text);
+                add_output(&mut suites, &path, &text);
+            }
             Event::Eof => break,
             _ => {}
         }
     }
     assert!(path.is_empty(), "unclosed: {path:?}");
     suites
+}
+
+/// Adds text to the output of a test case, if it is part of one.
+fn add_output(suites: &mut [Suite], path: &[String], text: &str) {
+    if path.ends_with(&["testcase".to_owned(), "system-out".to_owned()]) {
+        let case = suites.last_mut().and_then(|suite| suite.cases.last_mut()).expect("within a case");
+        case.output.get_or_insert_default().push_str(text);
+    }
 }
 
 fn attributes(start: &BytesStart) -> BTreeMap<String, String> {
@@ -98,12 +119,14 @@ fn opened(suites: &mut Vec<Suite>, parent: &str, tag: &str, attributes: &BTreeMa
                 cases: Vec::with_capacity(count("tests")),
             });
         }
-        ("testsuite", "properties" | "system-out" | "system-err") => assert!(attributes.is_empty()),
+        ("testsuite", "properties" | "system-out" | "system-err") | ("testcase", "system-out") => {
+            assert!(attributes.is_empty())
+        }
         ("properties", "property") => assert_eq!(keys(attributes), ["name", "value"]),
         ("testsuite", "testcase") => {
             assert_eq!(keys(attributes), ["classname", "name", "time"]);
             seconds("time");
-            let case = Case { name: attributes["name"].clone(), outcome: None };
+            let case = Case { name: attributes["name"].clone(), outcome: None, output: None };
             suites.last_mut().expect("within a suite").cases.push(case);
         }
         ("testcase", "failure" | "error" | "skipped") => {

@@ -20,6 +20,31 @@ fn each_verdict_maps_to_a_test_result() {
 }
 
 #[test]
+fn a_warning_is_the_output_of_a_test_case_that_passed() {
+    let mut noted = sample::case("tools/noted", Verdict::Noted);
+    noted.checks[0].observed = "]]></system-out><failure/> & \u{0}".to_owned();
+    let cases = vec![sample::case("tools/one", Verdict::Warned), noted, sample::case("tools/two", Verdict::Passed)];
+    let suite = &suites(&sample::run(cases))[0];
+    assert_eq!((suite.failures, suite.errors, suite.skipped), (0, 0, 0));
+    let output = |case: usize| suite.cases[case].output.clone().unwrap_or_default();
+    assert!(output(0).starts_with("WARNED A stuck tool") && output(0).contains("warned timeout-sends-cancel"));
+    assert!(
+        output(1).starts_with("NOTED ") && output(1).contains("]]></system-out><failure/> & \\u{0}"),
+        "{}",
+        output(1)
+    );
+    assert_eq!(suite.cases[2].output, None);
+}
+
+#[test]
+fn the_policy_decides_whether_a_warning_is_a_failure() {
+    let mut run = sample::run(vec![sample::case("tools/one", Verdict::Warned)]);
+    run.header.policy.fail_on_warnings = true;
+    let suite = &suites(&run)[0];
+    assert_eq!((suite.failures, suite.cases[0].output.as_deref()), (1, None));
+}
+
+#[test]
 fn a_failed_threshold_fails_the_test_case_of_its_load_test() {
     let mut run = sample::run(vec![]);
     run.loads = vec![sample::load()];

@@ -1,8 +1,8 @@
-//! A validation: the areas first, then the findings, the most severe first.
+//! The findings, the most severe first, each folded: its first line says what failed.
 
-use super::{code, escaped, linked};
+use super::{code, escaped, html_code, linked, page::Page};
 use crate::{
-    model::{Run, Verdict},
+    model::{Run, RunKind, Verdict},
     render::{
         case::{self, CaseStyle},
         findings::{self, Finding},
@@ -10,70 +10,43 @@ use crate::{
     },
 };
 
-/// Maximum number of findings with details. Some pages reject long summaries.
+/// Maximum number of findings with details; the others are listed.
 const MAX_DETAILED: usize = 25;
+/// Maximum number of findings that are listed.
+const MAX_LISTED: usize = 200;
 /// Maximum number of affected cases that are listed.
-const MAX_AFFECTED: usize = 4;
+const MAX_AFFECTED: usize = 20;
 /// Width of the frames.
 const WIDTH: usize = 100;
 
-pub(super) fn push(out: &mut String, run: &Run) {
-    push_areas(out, run);
-    push_tool_calls(out, run);
-    push_portability(out, run);
+pub(super) fn push(page: &mut Page, run: &Run) {
     let found = findings::findings(run);
-    for (position, finding) in found.iter().enumerate() {
-        if position == MAX_DETAILED {
-            out.push_str("\n### More findings\n\n");
-        }
-        if position < MAX_DETAILED && !finding.is_known {
-            push_finding(out, run, finding);
-        } else {
-            let note = if finding.is_known { " (known failure)" } else { "" };
-            out.push_str(&format!("- {} {}{note}\n", finding.verdict.as_str(), code(&finding.check.id)));
-        }
+    let (known, new): (Vec<_>, Vec<_>) = found.iter().partition(|finding| finding.is_known);
+    for finding in new.iter().take(MAX_DETAILED) {
+        page.push(&folded(run, finding));
+    }
+    let rest = new.iter().skip(MAX_DETAILED);
+    push_list(page, "More findings", rest.copied());
+    push_list(page, "Known failures", known.into_iter());
+}
+
+/// Findings without details.
+fn push_list<'f, 'r: 'f>(page: &mut Page, title: &str, found: impl Iterator<Item = &'f Finding<'r>>) {
+    for (position, finding) in found.take(MAX_LISTED).enumerate() {
+        let before = if position == 0 { format!("\n### {title}\n\n") } else { String::new() };
+        let (verdict, cases) = (finding.verdict.as_str(), cases(finding));
+        page.push(&format!("{before}- {verdict} {} ({cases})\n", code(&finding.check.id)));
     }
 }
 
-fn push_areas(out: &mut String, run: &Run) {
-    out.push_str("\n| area | passed | failed | warned | skipped |\n| --- | ---: | ---: | ---: | ---: |\n");
-    for (area, counts) in findings::areas(run) {
-        let (passed, failed, warned, skipped) = (counts.passed, counts.failed, counts.warned, counts.skipped);
-        out.push_str(&format!("| {} | {passed} | {failed} | {warned} | {skipped} |\n", escaped(area, 100)));
-    }
-}
-
-fn push_tool_calls(out: &mut String, run: &Run) {
-    if run.tool_calls.is_empty() {
-        return;
-    }
-    let (called, not_called) = findings::tool_calls(run);
-    let called = if called.is_empty() { "none".to_owned() } else { called.join(", ") };
-    out.push_str(&format!("\n- **called tools:** {}\n", escaped(&called, 1_000)));
-    for (reason, tools) in not_called {
-        out.push_str(&format!("- **not called:** {}: {}\n", escaped(&tools.join(", "), 1_000), escaped(reason, 200)));
-    }
-}
-
-fn push_portability(out: &mut String, run: &Run) {
-    if run.portability.is_empty() {
-        return;
-    }
-    out.push_str("\n| provider | tools with the same schema | other | rejected | first difference |\n");
-    out.push_str("| --- | ---: | ---: | ---: | --- |\n");
-    for one in &run.portability {
-        let rejected = one.different.iter().filter(|tool| tool.rejected).count();
-        let first = one.different.first().map(findings::difference).unwrap_or_default();
-        let (name, other) = (escaped(&one.provider, 100), one.different.len() - rejected);
-        out.push_str(&format!("| {name} | {} | {other} | {rejected} | {} |\n", one.equal, escaped(&first, 300)));
-    }
-}
-
-fn push_finding(out: &mut String, run: &Run, finding: &Finding<'_>) {
+/// One finding. GitHub shows only the summary until it is opened.
+fn folded(run: &Run, finding: &Finding<'_>) -> String {
     let Finding { check, case, .. } = finding;
     let requirement = &check.requirement;
+    let (verdict, cases) = (finding.verdict.as_str(), cases(finding));
+    let summary = format!("<b>{verdict}</b> {} ({cases})", html_code(&check.id, 200));
     let rule = linked(&escaped(&requirement.text, 300), &requirement.url);
-    out.push_str(&format!("\n### {}: {}\n\n", finding.verdict.as_str(), code(&check.id)));
+    let mut out = format!("\n<details><summary>{summary}</summary>\n\n");
     out.push_str(&format!("- **{}:** {rule} ({})\n", requirement.level.as_str(), code(&requirement.id)));
     out.push_str(&format!("- **expected:** {}\n", escaped(&check.expected, 500)));
     let name = if finding.verdict == Verdict::Blocked { "reason" } else { "observed" };
@@ -89,9 +62,20 @@ fn push_finding(out: &mut String, run: &Run, finding: &Finding<'_>) {
     out.push_str(&format!("- **affects:** {}{more}\n", listed.join(", ")));
     let evidence = case::evidence(case, check, CaseStyle { paint: Paint::PLAIN, width: WIDTH, all: false });
     if !evidence.is_empty() {
-        out.push_str(&format!("\n<details><summary>Messages</summary>\n\n{}\n</details>\n", block("text", &evidence)));
+        out.push_str(&format!("\n{}", block("text", &evidence)));
     }
-    out.push_str(&format!("\nRepeat only this check:\n\n{}", block("sh", &findings::repeat_command(run, finding))));
+    if run.header.kind == RunKind::Validate {
+        out.push_str(&format!("\nRepeat only this check:\n\n{}", block("sh", &findings::repeat_command(run, finding))));
+    }
+    out + "\n</details>\n"
+}
+
+/// The number of affected cases.
+fn cases(finding: &Finding<'_>) -> String {
+    match finding.affected.len() {
+        1 => "1 case".to_owned(),
+        count => format!("{count} cases"),
+    }
 }
 
 /// A block of code. Its fence is longer than any row of backticks in the text, which could end it otherwise.

@@ -1,0 +1,6 @@
+//! `record`: a transparent proxy, whose recordings are judged and repeated.
+
+mod http;
+mod kit;
+mod proxy;
+mod replay;
