@@ -91,7 +91,7 @@ fn one_run_only(format: &dyn Format) -> CommandError {
     let combined = FORMATS.iter().filter(|format| format.render_combined(&[], &Style::default()).is_some());
     let combined: Vec<_> = combined.map(|format| format!("`--format {}`", format.name())).collect();
     CommandError::input(anyhow!("a report with format `{}` describes one run", format.name()))
-        .with_help(&format!("use {}", combined.join(" or ")))
+        .with_help(format!("use {}", combined.join(" or ")))
 }
 
 /// Width of the report: `COLUMNS`, then the terminal. Terminals without a known width report 0.
