@@ -94,7 +94,7 @@ fn one_run_only(format: &dyn Format) -> CommandError {
     let combined = FORMATS.iter().filter(|format| format.render_combined(&[], &Style::default()).is_some());
     let combined: Vec<_> = combined.map(|format| format!("`--format {}`", format.name())).collect();
     CommandError::input(anyhow!("a report with format `{}` describes one run", format.name()))
-        .with_help(&format!("use {}", combined.join(" or ")))
+        .with_help(format!("use {}", combined.join(" or ")))
 }
 
 /// The style of standard output.
