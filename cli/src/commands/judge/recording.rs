@@ -59,5 +59,6 @@ fn header(directory: &Path, recorded: &Header, planned: usize) -> RunHeader {
         planned,
         policy: PassPolicy::default(),
         profile: None,
+        call_tools: Vec::new(),
     }
 }
