@@ -72,6 +72,7 @@ pub(crate) fn journal<'d>(directory: &'d Path, cases: &[CaseResult]) -> &'d Path
         planned: cases.len(),
         policy: Default::default(),
         profile: None,
+        call_tools: Vec::new(),
     };
     let mut lines = vec![Line::first(header)];
     lines.extend(cases.iter().enumerate().map(|(index, result)| Line::Case {

@@ -312,8 +312,11 @@ fn contains(value: &[u8], token: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Feeds the bytes in pieces of this size; returns bodies and events of all responses.
-    fn read(bytes: &[u8], piece: usize) -> Result<Vec<(u16, Vec<u8>, Vec<Vec<u8>>)>, InvalidResponse> {
+    /// Status, body and events.
+    type Read = (u16, Vec<u8>, Vec<Vec<u8>>);
+
+    /// Feeds the bytes of several responses in pieces of this size.
+    fn read(bytes: &[u8], piece: usize) -> Result<Vec<Read>, InvalidResponse> {
         let mut reader = ResponseReader::new();
         let (mut found, mut events) = (Vec::new(), Vec::new());
         for part in bytes.chunks(piece) {
