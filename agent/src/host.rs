@@ -151,6 +151,8 @@ struct Inner {
     requests: Mutex<Option<mpsc::Receiver<HostRequest>>>,
     closing: CancellationToken,
     following: Mutex<Option<JoinHandle<()>>>,
+    /// Passes the events of servers on, if there was a receiver. Without one, calls need not wake a task.
+    passing: Mutex<Option<JoinHandle<()>>>,
     _requests_task: AbortOnDrop,
 }
 
@@ -217,6 +219,7 @@ impl Host {
             prompts: Prompts::new(manager.clone(), options.naming),
             requests: Mutex::new(Some(requests)),
             following: Mutex::default(),
+            passing: Mutex::default(),
             _requests_task: AbortOnDrop(task.abort_handle()),
             closing: closing.clone(),
             options,
@@ -225,7 +228,7 @@ impl Host {
             gate,
             events,
         });
-        let following = tokio::spawn(event::follow(Arc::downgrade(&inner), manager.events(), closing));
+        let following = tokio::spawn(event::follow(Arc::downgrade(&inner), manager.list_events(), closing));
         *lock(&inner.following) = Some(following);
         Self { inner }
     }
@@ -251,17 +254,23 @@ impl Host {
     pub async fn close(&self) {
         self.inner.manager.close().await;
         self.inner.closing.cancel();
-        let following = lock(&self.inner.following).take();
-        if let Some(following) = following {
-            // It only fails if it panicked.
-            let _ = following.await;
+        for task in [&self.inner.following, &self.inner.passing] {
+            let task = lock(task).take();
+            if let Some(task) = task {
+                // It only fails if it panicked.
+                let _ = task.await;
+            }
         }
     }
 
     /// Receives all events from now on.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<HostEvent> {
-        self.inner.events.subscribe()
+        let Inner { events, manager, closing, .. } = &*self.inner;
+        let receiver = events.subscribe();
+        lock(&self.inner.passing)
+            .get_or_insert_with(|| tokio::spawn(event::pass_on(events.clone(), manager.events(), closing.clone())));
+        receiver
     }
 
     /// Receives requests of servers that the rules allow. Only the first caller gets them.

@@ -170,11 +170,12 @@ pub enum SkipReason {
 #[derive(Debug, Clone)]
 pub struct EventSink {
     sender: broadcast::Sender<ClientEvent>,
+    lists: broadcast::Sender<ClientEvent>,
 }
 
 impl Default for EventSink {
     fn default() -> Self {
-        Self { sender: broadcast::Sender::new(CAPACITY) }
+        Self { sender: broadcast::Sender::new(CAPACITY), lists: broadcast::Sender::new(CAPACITY) }
     }
 }
 
@@ -183,6 +184,13 @@ impl EventSink {
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<ClientEvent> {
         self.sender.subscribe()
+    }
+
+    /// Receives the events after which a list of tools may be another one: [`ClientEventKind::Status`] and
+    /// [`ClientEventKind::Refreshed`]. Calls do not wake the receiver.
+    #[must_use]
+    pub fn subscribe_to_lists(&self) -> broadcast::Receiver<ClientEvent> {
+        self.lists.subscribe()
     }
 }
 
@@ -208,9 +216,19 @@ impl Reporter {
 
     /// Sends an event. The closure is only called for a receiver.
     pub(crate) fn report(&self, kind: impl FnOnce() -> ClientEventKind) {
-        if self.sink.sender.receiver_count() > 0 {
-            // An error means that the last receiver was dropped in between.
-            let _ = self.sink.sender.send(ClientEvent { server: self.server.to_string(), kind: kind() });
+        let EventSink { sender, lists } = &self.sink;
+        let (has_receiver, has_list_receiver) = (sender.receiver_count() > 0, lists.receiver_count() > 0);
+        if !has_receiver && !has_list_receiver {
+            return;
+        }
+        let event = ClientEvent { server: self.server.to_string(), kind: kind() };
+        let is_of_lists = matches!(event.kind, ClientEventKind::Status { .. } | ClientEventKind::Refreshed { .. });
+        // An error means that the last receiver was dropped in between.
+        if has_list_receiver && is_of_lists {
+            let _ = lists.send(event.clone());
+        }
+        if has_receiver {
+            let _ = sender.send(event);
         }
     }
 }

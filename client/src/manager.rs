@@ -204,6 +204,12 @@ impl Manager {
         self.inner.shared.options.connect.events.subscribe()
     }
 
+    /// Receives the events after which the tools of a server may be others ([`EventSink::subscribe_to_lists`]).
+    #[must_use]
+    pub fn list_events(&self) -> broadcast::Receiver<ClientEvent> {
+        self.inner.shared.options.connect.events.subscribe_to_lists()
+    }
+
     /// The connection to a server, which is started if necessary. Concurrent callers share one start.
     ///
     /// # Errors

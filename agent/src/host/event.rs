@@ -49,7 +49,7 @@ pub struct CallReport {
     pub limit: Option<Outcome>,
 }
 
-/// Passes the events of servers on, and reads changed lists of tools.
+/// Reads changed lists of tools.
 pub(super) async fn follow(
     inner: Weak<Inner>,
     mut events: broadcast::Receiver<ClientEvent>,
@@ -64,16 +64,34 @@ pub(super) async fn follow(
         let Some(inner) = inner.upgrade() else { return };
         let host = Host { inner };
         match received {
-            Ok(event) => {
-                host.react(&event);
-                host.inner.report(HostEvent::Server(event));
-            }
+            Ok(event) => host.react(&event),
             // Any list may have changed.
             Err(RecvError::Lagged(_)) => {
                 for server in host.statuses().into_keys() {
                     host.read_tools(&server);
                 }
             }
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+/// Passes the events of servers on.
+pub(super) async fn pass_on(
+    host: broadcast::Sender<HostEvent>,
+    mut events: broadcast::Receiver<ClientEvent>,
+    closing: CancellationToken,
+) {
+    loop {
+        let received = tokio::select! {
+            biased;
+            received = events.recv() => received,
+            () = closing.cancelled() => return,
+        };
+        match received {
+            // An error means that all receivers were dropped.
+            Ok(event) => drop(host.send(HostEvent::Server(event))),
+            Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return,
         }
     }
