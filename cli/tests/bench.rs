@@ -128,21 +128,10 @@ fn stop_a_server() -> Result<(), String> {
 #[test]
 fn both_drivers_call_a_process() {
     for driver in ["raw", "client"] {
-        for (shape, value) in [("--users", "16"), ("--rate", "100")] {
-            let arguments = [
-                "--tool",
-                "echo",
-                shape,
-                value,
-                "--duration",
-                "500ms",
-                "--warmup",
-                "100ms",
-                "--min-rate",
-                "0",
-                "--driver",
-                driver,
-            ];
+        // A busy machine may not reach the rate.
+        for shape in [&["--users", "16"][..], &["--rate", "100", "--min-rate", "0"]] {
+            let load = ["--tool", "echo", "--duration", "500ms", "--warmup", "100ms", "--driver", driver];
+            let arguments = [&load[..], shape].concat();
             let (output, result) = bench(&[&arguments[..], &["--", PROGRAM, "mock", "stdio", "minimal"]].concat());
             assert_eq!(output.status.code(), Some(0), "{result:#}");
             assert_eq!((&result["transport"], &result["driver"]), (&"stdio".into(), &driver.into()));
