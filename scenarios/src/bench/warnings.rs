@@ -133,7 +133,7 @@ pub(super) fn rate_limit(run: &Run<'_>) -> String {
     }
     if figures.sent < figures.offered {
         return format!(
-            "the server is slow, and `max_in_flight` ({}) limits the number of its calls",
+            "the server is slow, and calls waited for a free connection or for `max_in_flight` ({})",
             run.plan.concurrency()
         );
     }

@@ -25,6 +25,11 @@ use crate::bench::{CallFailure, Generated, recorder::Recorder};
 /// Interval at which a worker looks whether the run was cancelled.
 const CONTROL: Duration = Duration::from_millis(50);
 
+/// Maximum number of connections of a worker on which the server never responded. A server that is stopped accepts none: the
+/// system would drop those that do not fit into its queue, and open them seconds after the server goes on. Further calls
+/// wait here, which is part of their latency.
+const MAX_NEW: usize = 32;
+
 /// Pause after a call that could not be sent.
 const RETRY: Duration = Duration::from_millis(1);
 
@@ -47,6 +52,8 @@ pub(super) struct HttpWorker {
     routes: Vec<Route>,
     verifier: Verifier,
     connections: Vec<Connection>,
+    /// Number of connections on which the server responded at least once.
+    answered: usize,
     idle: Vec<usize>,
     /// Deadlines in the order of sending, with connection and id.
     deadlines: VecDeque<(Instant, usize, u64)>,
@@ -79,6 +86,7 @@ impl HttpWorker {
             routes,
             verifier,
             connections: Vec::new(),
+            answered: 0,
             idle: Vec::new(),
             deadlines: VecDeque::new(),
             next_id: FIRST_ID + ids.0 as u64,
@@ -141,6 +149,9 @@ impl HttpWorker {
     /// Sends all calls that are due.
     fn send_due(&mut self, pacer: &mut Pacer, now: Instant) -> Next {
         loop {
+            if self.idle.is_empty() && self.connections.len() >= self.answered + MAX_NEW {
+                return Next::Full;
+            }
             match pacer.next(now) {
                 Next::Call(call) => {
                     let number = self.idle.pop().unwrap_or_else(|| self.add_connection());
@@ -175,6 +186,7 @@ impl HttpWorker {
             let connection = &mut self.connections[number];
             let (event, received) = connection.advance(writable, closed);
             let now = Instant::now();
+            self.answered += usize::from(received > 0 && connection.note_response());
             pacer.traffic(now, 0, received);
             match event {
                 Event::None => return,
@@ -223,6 +235,7 @@ impl HttpWorker {
             }
         }
         self.deadlines.clear();
+        self.idle = (0..self.connections.len()).collect();
     }
 
     /// Wakes the poll at a time, with a precision of microseconds; that of the poll itself is a millisecond.

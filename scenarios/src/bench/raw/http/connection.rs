@@ -34,6 +34,8 @@ pub(super) struct Connection {
     connected: bool,
     /// Whether the server closed its side. Its end is notified once, together with the last bytes.
     peer_closed: bool,
+    /// Whether the server responded once, on this connection or on the one before it was opened again.
+    answered: bool,
     /// Bytes of the request that were written.
     written: usize,
     /// The call without a result, and its id.
@@ -52,6 +54,7 @@ impl Connection {
             stream: None,
             connected: false,
             peer_closed: false,
+            answered: false,
             written: 0,
             call: None,
             id: 0,
@@ -98,6 +101,11 @@ impl Connection {
     /// Whether the request with this id is open, or its response incomplete.
     pub(super) fn is_open_call(&self, id: u64) -> bool {
         self.busy && self.id == id
+    }
+
+    /// Notes that the server responded. Returns whether it is the first time.
+    pub(super) fn note_response(&mut self) -> bool {
+        !std::mem::replace(&mut self.answered, true)
     }
 
     /// Whether another request can be sent.
