@@ -85,6 +85,9 @@ pub struct Truncation {
 /// Applies the limits. If the result is truncated, its complete text is written to `store` (blocking).
 #[must_use]
 pub fn limit(content: ModelContent, limits: OutputLimits, store: Option<&OutputStore>) -> (ModelContent, Outcome) {
+    if is_short(&content, limits) {
+        return (content, Outcome::Whole);
+    }
     let texts: Vec<Option<String>> = content.parts.iter().map(json_text).collect();
     match tokens_up_to(&content.parts, &texts, limits) {
         Some(tokens) if tokens <= limits.warn => (content, Outcome::Whole),
@@ -93,7 +96,8 @@ pub fn limit(content: ModelContent, limits: OutputLimits, store: Option<&OutputS
     }
 }
 
-/// Whether a result is so short that [`limit`] returns it unchanged and at once.
+/// Whether a result is so short that [`limit`] returns it unchanged and at once. It is not tokenized: it has at most as many
+/// tokens as bytes.
 pub(crate) fn is_short(content: &ModelContent, limits: OutputLimits) -> bool {
     let mut left = Bytes(limits.warn.min(limits.truncate));
     content.parts.iter().all(|part| match part {
@@ -145,13 +149,8 @@ fn media_tokens(part: &ContentPart) -> usize {
     }
 }
 
-/// Tokens of all parts, or `None` above the limit. A short result is not tokenized: it has at most as many tokens as bytes.
+/// Tokens of all parts, or `None` above the limit.
 fn tokens_up_to(parts: &[ContentPart], texts: &[Option<String>], limits: OutputLimits) -> Option<usize> {
-    let bytes: usize =
-        parts.iter().zip(texts).map(|(part, text)| media_tokens(part) + part_text(part, text).len()).sum();
-    if bytes <= limits.warn.min(limits.truncate) {
-        return Some(bytes);
-    }
     let mut left = limits.truncate;
     for (part, text) in parts.iter().zip(texts) {
         left = left.checked_sub(media_tokens(part))?;

@@ -55,23 +55,17 @@ pub(super) async fn follow(
     mut events: broadcast::Receiver<ClientEvent>,
     closing: CancellationToken,
 ) {
-    loop {
-        let received = tokio::select! {
-            biased;
-            received = events.recv() => received,
-            () = closing.cancelled() => return,
-        };
+    while let Some(received) = next(&mut events, &closing).await {
         let Some(inner) = inner.upgrade() else { return };
         let host = Host { inner };
         match received {
-            Ok(event) => host.react(&event),
+            Received::Event(event) => host.react(&event),
             // Any list may have changed.
-            Err(RecvError::Lagged(_)) => {
+            Received::Gap => {
                 for server in host.statuses().into_keys() {
                     host.read_tools(&server);
                 }
             }
-            Err(RecvError::Closed) => return,
         }
     }
 }
@@ -82,18 +76,32 @@ pub(super) async fn pass_on(
     mut events: broadcast::Receiver<ClientEvent>,
     closing: CancellationToken,
 ) {
-    loop {
-        let received = tokio::select! {
-            biased;
-            received = events.recv() => received,
-            () = closing.cancelled() => return,
-        };
-        match received {
+    while let Some(received) = next(&mut events, &closing).await {
+        if let Received::Event(event) = received {
             // An error means that all receivers were dropped.
-            Ok(event) => drop(host.send(HostEvent::Server(event))),
-            Err(RecvError::Lagged(_)) => {}
-            Err(RecvError::Closed) => return,
+            drop(host.send(HostEvent::Server(event)));
         }
+    }
+}
+
+/// What a task received.
+enum Received {
+    Event(ClientEvent),
+    /// Events were lost, because the task lagged.
+    Gap,
+}
+
+/// Waits for an event until the host closes. Events that wait already come first.
+async fn next(events: &mut broadcast::Receiver<ClientEvent>, closing: &CancellationToken) -> Option<Received> {
+    let received = tokio::select! {
+        biased;
+        received = events.recv() => received,
+        () = closing.cancelled() => return None,
+    };
+    match received {
+        Ok(event) => Some(Received::Event(event)),
+        Err(RecvError::Lagged(_)) => Some(Received::Gap),
+        Err(RecvError::Closed) => None,
     }
 }
 

@@ -8,7 +8,7 @@ use reports::{
 };
 use scenarios::{
     judge::recorded::judge_recording,
-    recording::{Header, Recording, RecordingError},
+    recording::{Header, Recording},
 };
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 
 /// Judges a recording, and prints a report or writes reports.
 pub(crate) fn run(directory: &Path, output: &OutputArgs) -> CommandResult {
-    let recording = Recording::read(directory).map_err(unreadable)?;
+    let recording = Recording::read(directory).map_err(CommandError::input)?;
     if recording.omitted > 0 {
         print::note(&format!("{} frames were omitted, because the recording is too long", recording.omitted));
     }
@@ -41,11 +41,6 @@ pub(crate) fn run(directory: &Path, output: &OutputArgs) -> CommandResult {
     }
     output.show(&run, output.output.as_deref())?;
     Ok(exit_code(run.passed()))
-}
-
-/// A recording that cannot be read is invalid input.
-pub(crate) fn unreadable(error: RecordingError) -> CommandError {
-    CommandError::input(error)
 }
 
 fn header(directory: &Path, recorded: &Header, planned: usize) -> RunHeader {
