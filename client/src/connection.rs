@@ -276,16 +276,15 @@ impl Drop for Inner {
 
 /// Notifies the server of changed roots (2025-11-25, roots, "Root List Changes").
 async fn notify_roots(peer: Peer<RoleClient>, mut roots: watch::Receiver<Vec<Root>>, closed: CancellationToken) {
-    loop {
-        tokio::select! {
-            () = closed.cancelled() => return,
-            changed = roots.changed() => if changed.is_err() { return },
+    let notify = async {
+        while roots.changed().await.is_ok() {
+            // A server that rejects one notification still gets the next one.
+            if let Err(error) = peer.send_notification(RootsListChangedNotification::default().into()).await {
+                tracing::debug!(%error, "failed to notify the server of changed roots");
+            }
         }
-        // A server that rejects one notification still gets the next one.
-        if let Err(error) = peer.send_notification(RootsListChangedNotification::default().into()).await {
-            tracing::debug!(%error, "failed to notify the server of changed roots");
-        }
-    }
+    };
+    closed.run_until_cancelled(notify).await;
 }
 
 async fn report_end(tracker: Arc<RequestTracker>) {

@@ -122,9 +122,9 @@ async fn cancel(peer: &Peer<RoleClient>, tracker: &RequestTracker, unwanted: Unw
 
 async fn send(peer: &Peer<RoleClient>, tracker: &RequestTracker, id: RequestId, reason: &'static str) {
     let params = CancelledNotificationParam::new(Some(id.clone()), Some(reason.to_owned()));
-    let sent = peer.send_notification(CancelledNotification::new(params).into()).await;
-    // A rejected cancellation does not affect the next one.
-    if let Err(error) = sent {
+    let sent = peer.send_notification(CancelledNotification::new(params).into());
+    // A rejected cancellation does not affect the next one. After the end, rmcp may never confirm it.
+    if let Some(Err(error)) = tracker.closed.run_until_cancelled(sent).await {
         tracing::debug!(%error, "failed to send a cancellation");
     }
     // Over Streamable HTTP in 2026-07-28, closing the response stream cancels the request, without a message.

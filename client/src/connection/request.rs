@@ -163,10 +163,7 @@ impl PendingRequest {
                     Some(response) => return response,
                     None => self.go_through_sdk().await?,
                 },
-                () = self.connection.inner.tracker.closed.cancelled(), if matches!(self.route, RequestRoute::Direct { .. }) => {
-                    self.open = false;
-                    return Err(self.connection.disconnect_error().await);
-                }
+                () = self.connection.inner.tracker.closed.cancelled() => return self.after_the_end().await,
                 () = timeouts.cancel.cancelled() => {
                     self.give_up("cancelled by the caller");
                     return Err(CallError::Cancelled);
@@ -185,6 +182,20 @@ impl PendingRequest {
                 () = changed(progress) => {}
             }
         }
+    }
+
+    /// The outcome after the connection ended. rmcp may know the reason; but it never answers a request that it
+    /// received while it stopped.
+    async fn after_the_end(&mut self) -> Result<Value, CallError> {
+        self.open = false;
+        if matches!(self.route, RequestRoute::Sdk(_))
+            && let Ok(outcome) = tokio::time::timeout(EXIT_STATUS_WAIT, self.route.outcome()).await
+            && let Some(response) = self.settle(outcome).await
+        {
+            return response;
+        }
+        self.connection.inner.tracker.settle(&self.id);
+        Err(self.connection.disconnect_error().await)
     }
 
     /// The next deadline and its timeout; `None` during a pause.
