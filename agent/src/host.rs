@@ -376,9 +376,12 @@ fn connector(options: &HostOptions, config: Arc<Mutex<Arc<HostConfig>>>) -> Arc<
 }
 
 impl Inner {
-    fn report(&self, event: HostEvent) {
-        // An error means that all receivers were dropped.
-        let _ = self.events.send(event);
+    /// Reports an event, which is built only if somebody receives it.
+    fn report(&self, event: impl FnOnce() -> HostEvent) {
+        if self.events.receiver_count() > 0 {
+            // An error means that all receivers were dropped meanwhile.
+            let _ = self.events.send(event());
+        }
     }
 }
 

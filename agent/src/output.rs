@@ -18,7 +18,7 @@ use serde_json::Value;
 
 pub use store::{OutputStore, OutputStoreError};
 pub use tokens::count;
-pub(crate) use tokens::count_within;
+pub(crate) use tokens::{count_within, fewest};
 
 use crate::filter::{ContentPart, ModelContent, size};
 

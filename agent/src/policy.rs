@@ -27,7 +27,7 @@ mod file;
 mod tests;
 mod url_pattern;
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use client::{Endpoint, ServerConfig};
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ pub struct PolicyDecision {
     /// Whether it may be used.
     pub allowed: bool,
     /// The reason, as a lower-case fragment.
-    pub reason: String,
+    pub reason: Cow<'static, str>,
 }
 
 impl Policy {
@@ -113,7 +113,7 @@ impl Policy {
             return PolicyDecision::rejected(format!("the policy of the administrator is invalid: {problem}"));
         }
         if self.exclusive.is_some() && origin != Origin::Managed {
-            return PolicyDecision::rejected("the administrator allows only the managed servers".into());
+            return PolicyDecision::rejected("the administrator allows only the managed servers");
         }
         match self.denied.iter().find(|entry| entry.denies(server)) {
             Some(entry) => PolicyDecision::rejected(format!("the administrator denies {entry}")),
@@ -131,17 +131,17 @@ impl Policy {
         let strict = allowed.iter().any(special);
         let candidates = allowed.iter().filter(|entry| if strict { special(entry) } else { entry.is_name() });
         match candidates.into_iter().find(|entry| entry.allows(server)) {
-            Some(entry) => PolicyDecision { allowed: true, reason: format!("the administrator allows {entry}") },
+            Some(entry) => PolicyDecision { allowed: true, reason: format!("the administrator allows {entry}").into() },
             None if strict => {
                 PolicyDecision::rejected(format!("its {kind} is not on the allow list of the administrator"))
             }
-            None => PolicyDecision::rejected("its name is not on the allow list of the administrator".into()),
+            None => PolicyDecision::rejected("its name is not on the allow list of the administrator"),
         }
     }
 }
 
 impl PolicyDecision {
-    fn rejected(reason: String) -> Self {
-        Self { allowed: false, reason }
+    fn rejected(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { allowed: false, reason: reason.into() }
     }
 }

@@ -13,6 +13,7 @@ pub mod tool;
 use std::{
     cmp::Ordering,
     collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
 };
 
 use bm25::{Embedder, EmbedderBuilder, Scorer};
@@ -22,6 +23,9 @@ use self::tokenizer::WordTokenizer;
 pub use self::{mode::SearchMode, query::Query};
 use crate::limits::head;
 
+/// Length of an average tool in words, for the ranking: a longer text needs more occurrences. The true average would
+/// change with each tool, and with it all other ones.
+const AVERAGE_WORDS: f32 = 30.0;
 /// Weight of words in a name, relative to words in a description.
 const NAME_WEIGHT: usize = 3;
 /// Indexed bytes of a description. Some servers put manuals there.
@@ -45,58 +49,93 @@ pub struct ToolMatch {
     pub score: f32,
 }
 
-/// A search index of tools.
+/// A search index of tools. Tools are added and removed one by one, so that no search has to wait for an index.
 pub struct ToolIndex {
-    /// Sorted; the order decides between equal scores.
-    names: Vec<String>,
-    positions: HashMap<String, u32>,
+    tools: HashMap<u32, Indexed>,
+    ids: HashMap<Arc<str>, u32>,
+    next_id: u32,
     embedder: Embedder<u32, WordTokenizer>,
     scorer: Scorer<u32, u32>,
     /// Number of tools per word.
     vocabulary: BTreeMap<String, usize>,
 }
 
+/// A tool of the index.
+struct Indexed {
+    name: Arc<str>,
+    text: Box<str>,
+}
+
 impl std::fmt::Debug for ToolIndex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ToolIndex").field("tools", &self.names.len()).finish_non_exhaustive()
+        f.debug_struct("ToolIndex").field("tools", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl Default for ToolIndex {
+    fn default() -> Self {
+        let embedder = EmbedderBuilder::with_avgdl(AVERAGE_WORDS).build();
+        let (tools, ids, vocabulary) = (HashMap::new(), HashMap::new(), BTreeMap::new());
+        Self { tools, ids, next_id: 0, embedder, scorer: Scorer::new(), vocabulary }
     }
 }
 
 impl ToolIndex {
-    /// Index of [deferred](SearchMode::deferred) tools of a catalog.
+    /// Index of all tools of a catalog.
     #[must_use]
     pub fn from_entries<'a>(tools: impl IntoIterator<Item = (&'a str, &'a Entry)>) -> Self {
-        Self::new(tools.into_iter().map(|(name, entry)| (name.to_owned(), text(&entry.server, &entry.tool))))
+        let mut index = Self::default();
+        for (name, entry) in tools {
+            index.insert(name, &entry.server, &entry.tool);
+        }
+        index
     }
 
-    /// Index of tools by qualified name, each with its text.
-    pub fn new(tools: impl IntoIterator<Item = (String, String)>) -> Self {
-        let tools: BTreeMap<String, String> = tools.into_iter().collect();
-        let texts: Vec<&str> = tools.values().map(String::as_str).collect();
-        let embedder = EmbedderBuilder::with_tokenizer_and_fit_to_corpus(WordTokenizer, &texts).build();
-        let (mut scorer, mut vocabulary) = (Scorer::new(), BTreeMap::new());
-        let (mut names, mut positions) = (Vec::with_capacity(tools.len()), HashMap::with_capacity(tools.len()));
-        for (position, (name, text)) in (0_u32..).zip(tools) {
-            scorer.upsert(&position, embedder.embed(&text));
-            for word in tokenizer::distinct(&text) {
-                *vocabulary.entry(word).or_insert(0) += 1;
-            }
-            positions.insert(name.clone(), position);
-            names.push(name);
+    /// Adds a tool by its qualified name, or replaces it.
+    pub fn insert(&mut self, name: &str, server: &str, tool: &Tool) {
+        self.insert_text(name, text(server, tool));
+    }
+
+    fn insert_text(&mut self, name: &str, text: String) {
+        self.remove(name);
+        self.scorer.upsert(&self.next_id, self.embedder.embed(&text));
+        for word in tokenizer::distinct(&text) {
+            *self.vocabulary.entry(word).or_insert(0) += 1;
         }
-        Self { names, positions, embedder, scorer, vocabulary }
+        let name: Arc<str> = name.into();
+        self.ids.insert(Arc::clone(&name), self.next_id);
+        self.tools.insert(self.next_id, Indexed { name, text: text.into() });
+        self.next_id += 1;
+    }
+
+    /// Removes a tool, if it is there.
+    pub fn remove(&mut self, name: &str) {
+        let Some(removed) = self.ids.remove(name).and_then(|id| {
+            self.scorer.remove(&id);
+            self.tools.remove(&id)
+        }) else {
+            return;
+        };
+        for word in tokenizer::distinct(&removed.text) {
+            if let Some(tools) = self.vocabulary.get_mut(&word) {
+                *tools -= 1;
+                if *tools == 0 {
+                    self.vocabulary.remove(&word);
+                }
+            }
+        }
     }
 
     /// Number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.tools.len()
     }
 
     /// Whether the index is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.tools.is_empty()
     }
 
     /// At most `limit` matching tools, the best first. Tools with equal scores are sorted by name.
@@ -105,7 +144,7 @@ impl ToolIndex {
         match query {
             Query::Names(wanted) => wanted
                 .iter()
-                .filter(|name| self.positions.contains_key(*name))
+                .filter(|name| self.ids.contains_key(name.as_str()))
                 .take(limit)
                 .map(|name| ToolMatch { name: name.clone(), score: 1.0 })
                 .collect(),
@@ -118,27 +157,24 @@ impl ToolIndex {
         let query = self.embedder.embed(&wanted.join(" "));
         let required: Vec<_> =
             required.iter().map(|word| self.embedder.embed(&self.completions(word).join(" "))).collect();
-        let mut matches: Vec<(f32, u32)> = self
+        let mut matches: Vec<(f32, &str)> = self
             .scorer
             .matches(&query)
             .into_iter()
             .filter(|found| {
                 required.iter().all(|one| self.scorer.score(&found.id, one).is_some_and(|score| score > 0.0))
             })
-            .map(|found| (found.score, found.id))
+            .filter_map(|found| Some((found.score, &*self.tools.get(&found.id)?.name)))
             .collect();
-        let better = |one: &(f32, u32), other: &(f32, u32)| -> Ordering {
-            other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1))
+        let better = |one: &(f32, &str), other: &(f32, &str)| -> Ordering {
+            other.0.total_cmp(&one.0).then_with(|| one.1.cmp(other.1))
         };
         if matches.len() > limit && limit > 0 {
             matches.select_nth_unstable_by(limit - 1, better);
         }
         matches.truncate(limit);
         matches.sort_unstable_by(better);
-        matches
-            .into_iter()
-            .map(|(score, position)| ToolMatch { name: self.names[position as usize].clone(), score })
-            .collect()
+        matches.into_iter().map(|(score, name)| ToolMatch { name: name.to_owned(), score }).collect()
     }
 
     /// The words of the ranking: words of the query that occur, and their completions. The rarest required word is

@@ -198,7 +198,7 @@ impl Recording {
 
     /// The recording as the evidence of a case. It has no steps but the handshake, no reports, and no processes.
     #[must_use]
-    pub fn evidence(&self, id: &str) -> Evidence {
+    pub fn into_evidence(self, id: &str) -> Evidence {
         let handshake = self.identity().map(|identity| {
             let identity = json!({
                 "revision": self.revision(),
@@ -207,12 +207,13 @@ impl Recording {
             });
             StepOutcome { step: None, server: None, began_us: 0, ended_us: 0, outcome: Outcome::Value(identity) }
         });
+        let revision = self.revision();
         Evidence {
-            frames: self.frames.clone(),
             omitted_frames: self.omitted,
             steps: handshake.into_iter().collect(),
             elapsed_us: self.frames.last().map_or(0, |frame| frame.at_us),
-            ..Evidence::without_records(id, self.header.transport, self.revision())
+            frames: self.frames,
+            ..Evidence::without_records(id, self.header.transport, revision)
         }
     }
 }

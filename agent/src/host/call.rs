@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use client::{CallError, CallOptions, ToolResult, manager::UseError};
 use serde_json::{Value, json};
 
-use super::{CallReport, Host, HostEvent, HostTool, tools::Resolved};
+use super::{CallReport, Host, HostEvent, HostTool, tools::{Offer, Resolved}};
 use crate::{
     filter::{ContentPart, ModelContent, for_model},
     output::{Outcome, is_short, limit},
@@ -104,16 +104,19 @@ impl Host {
         options: CallOptions,
     ) -> Result<Called, HostError> {
         let begun = Instant::now();
-        let mut server = None;
-        let called = self.sequence(approver, name, arguments, options, &mut server).await;
-        let (outcome, reason, limit) = match &called {
-            Ok(called) if called.content.is_error => ("tool-error", None, Some(called.limit.clone())),
-            Ok(called) => ("ok", None, Some(called.limit.clone())),
-            Err(error) => (error.kind(), Some(error.to_string()), None),
-        };
-        let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let (name, outcome) = (name.to_owned(), outcome.to_owned());
-        self.inner.report(HostEvent::Call(CallReport { name, server, outcome, reason, took_us, limit }));
+        let mut offer = None;
+        let called = self.sequence(approver, name, arguments, options, &mut offer).await;
+        self.inner.report(|| {
+            let (outcome, reason, limit) = match &called {
+                Ok(called) if called.content.is_error => ("tool-error", None, Some(called.limit.clone())),
+                Ok(called) => ("ok", None, Some(called.limit.clone())),
+                Err(error) => (error.kind(), Some(error.to_string()), None),
+            };
+            let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            let server = offer.as_ref().map(|offer: &Arc<Offer>| offer.server.clone());
+            let (name, outcome) = (name.to_owned(), outcome.to_owned());
+            HostEvent::Call(CallReport { name, server, outcome, reason, took_us, limit })
+        });
         called
     }
 
@@ -124,23 +127,23 @@ impl Host {
         name: &str,
         arguments: Value,
         options: CallOptions,
-        server: &mut Option<String>,
+        called: &mut Option<Arc<Offer>>,
     ) -> Result<Called, HostError> {
         if name == search_tool::NAME {
             let found = self.search_call(&arguments).map_err(HostError::Search)?;
             return Ok(self.found(&found).await);
         }
         let Resolved { offer, seen } = self.resolve(name).await.ok_or_else(|| self.unknown_tool(name))?;
-        *server = Some(offer.server.clone());
+        let offer = &*called.insert(offer);
         if offer.fingerprint != seen {
             return Err(HostError::Stale { name: name.to_owned() });
         }
         self.check_policy(&offer.server)?;
-        let arguments = match &offer.converted {
+        let arguments = match offer.converted(name) {
             Some(Ok(converted)) => converted.restore_arguments(arguments),
             _ => arguments,
         };
-        let permission = self.inner.gate.authorize_by(approver, &offer.server, &offer.tool, &arguments).await;
+        let permission = self.inner.gate.authorize_by(approver, &offer.server, &offer.tool, &offer.explanation, &arguments).await;
         if !permission.allowed {
             return Err(HostError::Denied { name: name.to_owned(), outcome: Box::new(permission) });
         }
@@ -151,7 +154,7 @@ impl Host {
             UseError::Call(CallError::Stale { .. }) => HostError::Stale { name: name.to_owned() },
             error => HostError::Use(Arc::new(error)),
         })?;
-        self.load(vec![name.to_owned()]);
+        self.load_if_deferred(name);
         let content = for_model(&result, self.inner.options.capabilities);
         let (content, limit) = self.limit(content).await;
         Ok(Called { result: Some(result), content, limit, permission: Some(permission) })
@@ -169,7 +172,7 @@ impl Host {
         let denied = |reason| HostError::NotAllowed { server: server.to_owned(), reason };
         let known = config.server_named(server).ok_or_else(|| denied("it is no longer configured".to_owned()))?;
         let decision = config.policy.decide(&known.managed.config, known.origin);
-        if decision.allowed { Ok(()) } else { Err(denied(decision.reason)) }
+        if decision.allowed { Ok(()) } else { Err(denied(decision.reason.into_owned())) }
     }
 
     /// Applies the output limits. A result that may be long is counted, and written to a file, on a thread for blocking work.

@@ -115,7 +115,7 @@ impl HostConfig {
                         config.servers.push(server);
                         continue;
                     }
-                    decision => Exclusion::Policy(decision.reason),
+                    decision => Exclusion::Policy(decision.reason.into_owned()),
                 },
                 Err(error) => Exclusion::Config(error),
             };

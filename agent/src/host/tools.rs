@@ -17,7 +17,8 @@ use tokio::sync::watch;
 
 use super::{Host, HostConfig, HostEvent, HostOptions, Inner, lock};
 use crate::{
-    schema::{self, Converted},
+    permissions::ExplanationCache,
+    schema::{self, Converted, Provider},
     search::{Query, ToolIndex, mode, tool as search_tool},
 };
 
@@ -40,9 +41,28 @@ pub(super) struct Offer {
     pub(super) tool: Arc<Tool>,
     /// Hash of the definition, against which calls are checked.
     pub(super) fingerprint: Fingerprint,
-    /// The tool for the provider of the host, or why it cannot be converted.
-    pub(super) converted: Option<Result<Converted, String>>,
+    conversion: Option<Conversion>,
     tokens: OnceLock<usize>,
+    /// Why calls are allowed or not.
+    pub(super) explanation: ExplanationCache,
+}
+
+/// The conversion of a tool for the provider of the host. Of thousands of deferred tools few are ever needed.
+#[derive(Debug)]
+struct Conversion {
+    provider: Provider,
+    options: schema::Options,
+    converted: OnceLock<Result<Converted, String>>,
+}
+
+impl Offer {
+    /// The tool for the provider, or why it cannot be converted; `None` without a provider.
+    pub(super) fn converted(&self, name: &str) -> Option<&Result<Converted, String>> {
+        let Conversion { provider, options, converted } = self.conversion.as_ref()?;
+        Some(converted.get_or_init(|| {
+            schema::convert(*provider, name, &self.tool, options).map_err(|reason| reason.to_string())
+        }))
+    }
 }
 
 /// A tool for the model.
@@ -73,7 +93,7 @@ impl HostTool {
     /// # Errors
     /// Why the tool cannot be converted for the provider. The model cannot use it.
     pub fn definition(&self) -> Result<Value, &str> {
-        match &self.offer.converted {
+        match self.offer.converted(&self.name) {
             Some(Ok(converted)) => Ok(converted.definition.clone()),
             Some(Err(reason)) => Err(reason),
             None => {
@@ -150,7 +170,7 @@ pub(super) struct ToolState {
     seen: HashMap<String, Fingerprint>,
     loaded: BTreeSet<String>,
     deferred: Option<Arc<HashSet<String>>>,
-    index: Option<Arc<ToolIndex>>,
+    index: ToolIndex,
 }
 
 impl ToolState {
@@ -164,7 +184,7 @@ impl ToolState {
             seen: HashMap::new(),
             loaded: BTreeSet::new(),
             deferred: None,
-            index: None,
+            index: ToolIndex::default(),
         }
     }
 
@@ -189,6 +209,9 @@ impl ToolState {
             self.remove_tools(server);
             let tools: Vec<_> = offers.iter().map(|(_, offer)| Arc::clone(&offer.tool)).collect();
             self.catalog.set_server(server, &tools);
+            for (name, offer) in &offers {
+                self.index.insert(name, server, &offer.tool);
+            }
             self.offers.extend(offers);
         }
         if read.outcome.is_err() {
@@ -203,9 +226,10 @@ impl ToolState {
             self.catalog.iter().filter(|(_, entry)| entry.server == server).map(|(name, _)| name.to_owned()).collect();
         for name in names {
             self.offers.remove(&name);
+            self.index.remove(&name);
         }
         self.catalog.remove_server(server);
-        (self.deferred, self.index) = (None, None);
+        self.deferred = None;
     }
 
     fn remove_server(&mut self, server: &str) {
@@ -223,11 +247,6 @@ impl ToolState {
             Arc::new(names.into_iter().map(|(name, _)| name.to_owned()).collect())
         });
         Arc::clone(deferred)
-    }
-
-    fn index(&mut self) -> Arc<ToolIndex> {
-        let catalog = &self.catalog;
-        Arc::clone(self.index.get_or_insert_with(|| Arc::new(ToolIndex::from_entries(catalog.iter()))))
     }
 
     fn visibility(&self, name: &str, deferred: &HashSet<String>) -> Visibility {
@@ -377,9 +396,8 @@ impl Host {
 
     /// Searches all tools that were read. The results are loaded: the model may call them from now on.
     pub fn search(&self, query: &str, limit: usize) -> Vec<HostTool> {
-        let index = lock(&self.inner.tools).index();
-        let names = index.search(&Query::parse(query), limit).into_iter().map(|found| found.name).collect();
-        self.load(names)
+        let found = lock(&self.inner.tools).index.search(&Query::parse(query), limit);
+        self.load(found.into_iter().map(|found| found.name).collect())
     }
 
     /// Runs a call of the search tool.
@@ -387,15 +405,27 @@ impl Host {
     /// # Errors
     /// A message for the model.
     pub(super) fn search_call(&self, arguments: &Value) -> Result<Vec<HostTool>, String> {
-        let index = lock(&self.inner.tools).index();
         let empty = serde_json::Map::new();
-        Ok(self.load(search_tool::call(&index, arguments.as_object().unwrap_or(&empty))?))
+        let arguments = arguments.as_object().unwrap_or(&empty);
+        let found = search_tool::call(&lock(&self.inner.tools).index, arguments);
+        Ok(self.load(found?))
     }
 
     /// Names of the deferred tools that were loaded.
     #[must_use]
     pub fn loaded(&self) -> BTreeSet<String> {
         lock(&self.inner.tools).loaded.clone()
+    }
+
+    /// Loads a tool that was called, unless the model has its definition.
+    pub(super) fn load_if_deferred(&self, name: &str) {
+        let is_known = {
+            let state = lock(&self.inner.tools);
+            state.loaded.contains(name) || state.deferred.as_ref().is_some_and(|deferred| !deferred.contains(name))
+        };
+        if !is_known {
+            self.load(vec![name.to_owned()]);
+        }
     }
 
     /// Loads deferred tools, and returns those of these names that exist.
@@ -415,7 +445,7 @@ impl Host {
         }
         drop(state);
         if !loaded.is_empty() {
-            self.inner.report(HostEvent::Loaded { tools: loaded });
+            self.inner.report(|| HostEvent::Loaded { tools: loaded });
         }
         tools
     }
@@ -426,10 +456,20 @@ impl Inner {
         let HostOptions { provider, schema, naming, .. } = &self.options;
         let offer = |tool: &Arc<Tool>| {
             let name = client::qualified_name(server, tool.name(), *naming);
-            let converted = provider
-                .map(|provider| schema::convert(provider, &name, tool, schema).map_err(|reason| reason.to_string()));
+            let conversion = provider.map(|provider| Conversion {
+                provider,
+                options: schema.clone(),
+                converted: OnceLock::new(),
+            });
             let (tool, fingerprint) = (Arc::clone(tool), tool.fingerprint());
-            let offer = Offer { server: server.to_owned(), tool, fingerprint, converted, tokens: OnceLock::new() };
+            let offer = Offer {
+                server: server.to_owned(),
+                tool,
+                fingerprint,
+                conversion,
+                tokens: OnceLock::new(),
+                explanation: ExplanationCache::default(),
+            };
             (name, Arc::new(offer))
         };
         list.tools.iter().map(offer).collect()

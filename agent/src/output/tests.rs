@@ -239,6 +239,11 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 48, ..ProptestConfig::default() })]
 
     #[test]
+    fn a_text_never_has_fewer_tokens_than_stated(text in "[a-z{}\":,/. '0-9A-Z\n#é]{0,200}") {
+        prop_assert!(tokens::fewest(&text) <= real(&text), "{} > {}", tokens::fewest(&text), real(&text));
+    }
+
+    #[test]
     fn a_truncated_text_is_a_prefix_within_the_limit(whole in odd_text(), cut in 0_usize..700) {
         let limits = OutputLimits { warn: cut / 2, truncate: cut };
         let (content, outcome) = limit(result(vec![text(&whole)]), limits, None);

@@ -64,6 +64,12 @@ pub fn count(text: &str) -> usize {
     up_to(text, usize::MAX).tokens
 }
 
+/// A number of tokens that the text has at least, without the tokenizer: one between each two certain boundaries.
+pub(crate) fn fewest(text: &str) -> usize {
+    let boundaries = text.as_bytes().windows(2).filter(|pair| is_boundary_between(pair[0], pair[1])).count();
+    usize::from(!text.is_empty()) + boundaries
+}
+
 /// Counts the tokens of a text, or returns `None` above `limit`. Counting stops at the limit.
 pub(crate) fn count_within(text: &str, limit: usize) -> Option<usize> {
     let count = up_to(text, limit);

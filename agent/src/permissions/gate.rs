@@ -86,7 +86,7 @@ pub struct GateOutcome {
     /// Whether the call is allowed.
     pub allowed: bool,
     /// The decision of the rules.
-    pub explanation: Explanation,
+    pub explanation: Arc<Explanation>,
     /// The response of the user, now or earlier in the session.
     pub response: Option<ApprovalResponse>,
     /// Whether the response is from earlier in the session.
@@ -108,6 +108,24 @@ impl GateOutcome {
             Some(feedback) => format!("{reason}: {feedback}"),
             None => reason.to_owned(),
         }
+    }
+}
+
+/// The last explanation for one tool of one server. It is used again until the rules change, because each call needs it.
+#[derive(Debug, Default)]
+pub struct ExplanationCache(Mutex<Option<(Arc<Permissions>, Arc<Explanation>)>>);
+
+impl ExplanationCache {
+    fn explain(&self, permissions: Arc<Permissions>, target: &PermissionTarget<'_>) -> Arc<Explanation> {
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((rules, explanation)) = &*cached
+            && Arc::ptr_eq(rules, &permissions)
+        {
+            return Arc::clone(explanation);
+        }
+        let explanation = Arc::new(permissions.explain(target));
+        *cached = Some((permissions, Arc::clone(&explanation)));
+        explanation
     }
 }
 
@@ -160,19 +178,21 @@ impl Gate {
     /// Authorizes a call, with approval by the user if necessary. Dropping the future withdraws the approval request unless
     /// an equal call waits for it.
     pub async fn authorize(&self, server: &str, tool: &Tool, arguments: &Value) -> GateOutcome {
-        self.authorize_by(None, server, tool, arguments).await
+        self.authorize_by(None, server, tool, &ExplanationCache::default(), arguments).await
     }
 
-    /// Like [`Self::authorize`], with an approver of this call alone. Its request is not shared with equal calls.
+    /// Like [`Self::authorize`], with an approver of this call alone, whose request is not shared with equal calls, and with
+    /// the cache of this tool.
     pub async fn authorize_by(
         &self,
         approver: Option<&dyn Approver>,
         server: &str,
         tool: &Tool,
+        cache: &ExplanationCache,
         arguments: &Value,
     ) -> GateOutcome {
         let target = PermissionTarget::Tool { server, tool };
-        let explanation = self.permissions().explain(&target);
+        let explanation = cache.explain(self.permissions(), &target);
         if explanation.decision != PermissionDecision::Ask {
             let allowed = explanation.decision == PermissionDecision::Allow;
             return GateOutcome { allowed, explanation, response: None, remembered: false };
@@ -193,7 +213,7 @@ impl Gate {
             self.with_session(|session| session.remember(server, tool.name(), tool.fingerprint(), response));
         }
         // The rules may have changed meanwhile; a new deny rule wins.
-        let explanation = self.permissions().explain(&target);
+        let explanation = cache.explain(self.permissions(), &target);
         let denied = explanation.decision == PermissionDecision::Deny;
         let allowed = !denied && response.as_ref().is_some_and(|response| response.choice.allows());
         GateOutcome { allowed, explanation, response: if denied { None } else { response }, remembered: false }

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use client::{Tool, ToolCatalog, catalog::Entry};
 use thiserror::Error;
 
-use crate::output::{count, count_within};
+use crate::output::{count, count_within, fewest};
 
 /// Default share of the context that tools may fill before they are deferred, in percent.
 const DEFAULT_SHARE: u8 = 10;
@@ -82,7 +82,16 @@ impl SearchMode {
 
 /// Whether the definitions have at most `limit` tokens. Counting stops at the limit.
 fn fits(tools: &[(&str, &Entry)], limit: usize) -> bool {
-    let texts: Vec<String> = tools.iter().map(|(name, entry)| definition(name, &entry.tool)).collect();
+    let (mut texts, mut least) = (Vec::new(), 0);
+    for (name, entry) in tools {
+        let text = definition(name, &entry.tool);
+        least += fewest(&text);
+        // Thousands of tools are not counted. The tokenizer alone takes 100 ms to load, and 40 MB.
+        if least > limit {
+            return false;
+        }
+        texts.push(text);
+    }
     // A token has at least one byte.
     if texts.iter().map(String::len).sum::<usize>() <= limit {
         return true;

@@ -71,16 +71,37 @@ fn tools_are_selected_by_name() {
     assert_eq!(found(wanted), ["mcp__files__read_file", "mcp__github__search_code"]);
 }
 
+fn index_of(texts: impl IntoIterator<Item = (String, String)>) -> ToolIndex {
+    let mut index = ToolIndex::default();
+    for (name, text) in texts {
+        index.insert_text(&name, text);
+    }
+    index
+}
+
+#[test]
+fn removed_and_replaced_tools_are_not_found() {
+    let texts = [("a", "repository of code"), ("b", "repository of images")];
+    let mut index = index_of(texts.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    let found = |index: &ToolIndex, query: &str| index.search(&Query::parse(query), 9).len();
+    index.insert_text("b", "an album".to_owned());
+    assert_eq!((index.len(), found(&index, "repository"), found(&index, "image"), found(&index, "album")), (2, 1, 0, 1));
+    index.remove("a");
+    index.remove("a");
+    assert_eq!((index.len(), found(&index, "repository"), found(&index, "repo"), found(&index, "select:a")), (1, 0, 0, 0));
+    assert!(!index.vocabulary.contains_key("repository"), "it would be a completion");
+}
+
 #[test]
 fn tools_with_equal_scores_are_sorted_by_name() {
-    let index = ToolIndex::new((0..50).rev().map(|n| (format!("t{n:02}"), "the same text".to_owned())));
+    let index = index_of((0..50).rev().map(|n| (format!("t{n:02}"), "the same text".to_owned())));
     let names: Vec<_> = index.search(&Query::parse("same"), 7).into_iter().map(|found| found.name).collect();
     assert_eq!(names, ["t00", "t01", "t02", "t03", "t04", "t05", "t06"]);
 }
 
 #[test]
 fn a_rare_word_ranks_above_words_that_all_tools_have() {
-    let index = ToolIndex::new((0..6_000).map(|n| {
+    let index = index_of((0..6_000).map(|n| {
         let rare = if n == 4_711 { "zebra" } else { "" };
         (format!("t{n:04}"), format!("use this when the user asks to do number{n} {rare}"))
     }));

@@ -7,7 +7,7 @@ const MAX_WORD_BYTES: usize = 64;
 
 /// Splits at characters that are neither letters nor digits, and inside `camelCase`. Words are lower case and without a
 /// plural `s`. Each character of languages without spaces is a word.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WordTokenizer;
 
 impl Tokenizer for WordTokenizer {

@@ -57,19 +57,19 @@ impl Manager {
         arguments: Value,
         options: CallOptions,
     ) -> Result<ToolResult, UseError> {
-        if self.server(name).is_ok_and(|server| !server.spec().tools.allows(tool)) {
+        let server = self.server(name).inspect_err(|error| call::count(name, tool, error.kind()))?;
+        if !server.spec().tools.allows(tool) {
             let rejected = UseError::ToolDisabled { server: name.to_owned(), tool: tool.to_owned() };
             call::count(name, tool, rejected.kind());
             return Err(rejected);
         }
-        let cancel = options.cancel.clone();
-        let connection = tokio::select! {
-            biased;
-            () = cancel.cancelled() => {
-                call::count(name, tool, CallError::Cancelled.kind());
-                return Err(CallError::Cancelled.into());
-            }
-            connection = self.connection(name) => {
+        let connection = match server.connected() {
+            Some(connection) if !options.cancel.is_cancelled() => connection,
+            _ => {
+                let Some(connection) = options.cancel.run_until_cancelled(server.require(false)).await else {
+                    call::count(name, tool, CallError::Cancelled.kind());
+                    return Err(CallError::Cancelled.into());
+                };
                 connection.inspect_err(|error| call::count(name, tool, error.kind()))?
             }
         };

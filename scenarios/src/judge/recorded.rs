@@ -23,30 +23,29 @@ const PROVOKED: &str = "only its scenarios provoke what it judges";
 
 /// The results of both sides of a recording: first the client, then the server.
 #[must_use]
-pub fn judge_recording(recording: &Recording) -> [CaseResult; 2] {
-    [(Subject::Client, "client"), (Subject::Server, "server")].map(|(subject, name)| {
-        let scenario = format!("recording/{name}");
-        let evidence = recording.evidence(&scenario);
-        judge_side(subject, &scenario, &evidence)
-    })
-}
-
-fn judge_side(subject: Subject, scenario: &str, evidence: &Evidence) -> CaseResult {
+pub fn judge_recording(recording: Recording) -> [CaseResult; 2] {
+    let evidence = recording.into_evidence("recording");
     // No name of a recording is known to be unknown to its server.
     let unknown = UnknownNames::default();
-    let transcript = Transcript::new(evidence, &unknown);
+    let transcript = Transcript::new(&evidence, &unknown);
+    [Subject::Client, Subject::Server].map(|subject| judge_side(subject, &transcript))
+}
+
+fn judge_side(subject: Subject, transcript: &Transcript<'_>) -> CaseResult {
+    let evidence = transcript.evidence;
     let mut results: Vec<CheckResult> = checks::for_subject(subject)
         .map(|check| match check.scope {
-            Scope::Always => passive(check, &transcript),
+            Scope::Always => passive(check, transcript),
             Scope::Named => skipped(check, evidence),
         })
         .collect();
     // The most severe verdict first; equal ones keep their order.
     results.sort_by_key(|result| std::cmp::Reverse(result.verdict));
     let side = if subject == Subject::Client { "client" } else { "server" };
+    let scenario = format!("recording/{side}");
     CaseResult {
         id: format!("{scenario}@{}@{}", evidence.transport, evidence.revision),
-        scenario: scenario.to_owned(),
+        scenario,
         transport: evidence.transport.to_string(),
         revision: evidence.revision.to_string(),
         title: format!("The recorded messages of the {side} follow the specification."),

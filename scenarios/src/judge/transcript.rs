@@ -37,6 +37,10 @@ pub struct Transcript<'a> {
     pub(super) evidence: &'a Evidence,
     /// The names in the scenario that no server has.
     pub(super) unknown: &'a UnknownNames,
+    /// Every frame of MCP, in order.
+    frames: Vec<&'a Frame>,
+    /// Every message, in order.
+    messages: Vec<Message<'a>>,
     connections: Vec<ConnectionFrames<'a>>,
     by_connection: HashMap<(&'a str, u64), usize>,
     endpoints: HashSet<(&'a str, &'a str)>,
@@ -79,7 +83,8 @@ impl<'a> Transcript<'a> {
         let mut by_connection = HashMap::new();
         let mut endpoints = HashSet::new();
         let mut exits = HashMap::<_, Vec<&Frame>>::new();
-        for frame in evidence.frames.iter().filter(|frame| !is_authorization(frame)) {
+        let frames: Vec<_> = evidence.frames.iter().filter(|frame| !is_authorization(frame)).collect();
+        for frame in frames.iter().copied() {
             let server = frame.server.as_str();
             let position = *by_connection.entry((server, frame.connection)).or_insert_with(|| {
                 connections.push(ConnectionFrames { server, frames: vec![] });
@@ -98,6 +103,8 @@ impl<'a> Transcript<'a> {
         Self {
             evidence,
             unknown,
+            messages: frames.iter().copied().flat_map(Message::all_of).collect(),
+            frames,
             connections,
             by_connection,
             endpoints,
@@ -131,8 +138,8 @@ impl<'a> Transcript<'a> {
     }
 
     /// Every frame of MCP, in order.
-    fn frames(&self) -> impl Iterator<Item = &'a Frame> + use<'a> {
-        self.evidence.frames.iter().filter(|frame| !is_authorization(frame))
+    fn frames(&self) -> impl Iterator<Item = &'a Frame> {
+        self.frames.iter().copied()
     }
 
     /// The exchanges of authorization.
@@ -141,22 +148,22 @@ impl<'a> Transcript<'a> {
     }
 
     /// Every message, in order.
-    pub(super) fn messages(&self) -> impl Iterator<Item = Message<'a>> + use<'a> {
-        self.frames().flat_map(Message::all_of)
+    pub(super) fn messages(&self) -> impl Iterator<Item = Message<'a>> {
+        self.messages.iter().copied()
     }
 
     /// Every message of the client, in order.
-    pub(super) fn client_messages(&self) -> impl Iterator<Item = Message<'a>> + use<'a> {
+    pub(super) fn client_messages(&self) -> impl Iterator<Item = Message<'a>> {
         self.messages().filter(Message::by_client)
     }
 
     /// Every message of a server, in order.
-    pub(super) fn server_messages(&self) -> impl Iterator<Item = Message<'a>> + use<'a> {
+    pub(super) fn server_messages(&self) -> impl Iterator<Item = Message<'a>> {
         self.messages().filter(|message| !message.by_client())
     }
 
     /// The frames of the client, in order.
-    pub(super) fn client_frames(&self) -> impl Iterator<Item = &'a Frame> + use<'a> {
+    pub(super) fn client_frames(&self) -> impl Iterator<Item = &'a Frame> {
         self.frames().filter(|frame| frame.from_client())
     }
 

@@ -53,7 +53,7 @@ fn session(result: Value) -> Vec<(bool, Value)> {
 }
 
 fn verdicts(recording: &Recording) -> Vec<(String, Verdict)> {
-    let cases = judge_recording(recording);
+    let cases = judge_recording(recording.clone());
     let checks = cases.into_iter().flat_map(|case| case.checks);
     checks.map(|check| (check.id, check.verdict)).collect()
 }
@@ -73,7 +73,7 @@ fn a_defect_of_each_side_fails_on_its_side() {
     let mut messages = session(json!({ "content": "not an array" }));
     // The client reuses the id of an earlier request.
     messages.push((true, json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" })));
-    let [client, server] = judge_recording(&recording(&messages));
+    let [client, server] = judge_recording(recording(&messages));
     let failed = |case: &reports::CaseResult| case.checks.iter().filter(|check| check.verdict.is_failure()).count();
     assert!(failed(&client) > 0, "{:?}", client.verdict);
     assert!(failed(&server) > 0, "{:?}", server.verdict);
@@ -81,7 +81,7 @@ fn a_defect_of_each_side_fails_on_its_side() {
 
 #[test]
 fn checks_that_need_a_scenario_are_skipped_with_the_reason() {
-    let [_, server] = judge_recording(&recording(&session(json!({ "content": [] }))));
+    let [_, server] = judge_recording(recording(&session(json!({ "content": [] }))));
     let skipped = server.checks.iter().find(|check| check.id == "handshake-completes").unwrap();
     assert_eq!(
         (skipped.verdict, skipped.observed.as_str()),

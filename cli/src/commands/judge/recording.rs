@@ -23,11 +23,12 @@ pub(crate) fn run(directory: &Path, output: &OutputArgs) -> CommandResult {
     if recording.omitted > 0 {
         print::note(&format!("{} frames were omitted, because the recording is too long", recording.omitted));
     }
-    let cases = judge_recording(&recording).to_vec();
+    let recorded = recording.header.clone();
+    let cases = judge_recording(recording).to_vec();
     let elapsed_ms = cases.iter().map(|case| case.elapsed_ms).max().unwrap_or_default();
     let run = Run {
         format: FORMAT,
-        header: header(directory, &recording.header, cases.len()),
+        header: header(directory, &recorded, cases.len()),
         cases,
         loads: Vec::new(),
         baseline: None,

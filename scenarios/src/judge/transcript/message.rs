@@ -4,14 +4,21 @@ use serde_json::Value;
 
 use super::{Direction, Frame};
 
-/// The member of a request of 2026-07-28 with its revision (basic/index#meta).
-const REVISION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
+/// The member of the metadata of a request of 2026-07-28 with its revision (basic/index#meta).
+const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// A message, and the frame that carried it.
+/// A message, and the frame that carried it. Its members are looked up once, because every check reads them.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::judge) struct Message<'a> {
     pub(in crate::judge) frame: &'a Frame,
     pub(in crate::judge) json: &'a Value,
+    has_method: bool,
+    by_client: bool,
+    method: Option<&'a str>,
+    id: Option<&'a Value>,
+    params: Option<&'a Value>,
+    result: Option<&'a Value>,
+    error: Option<&'a Value>,
 }
 
 impl<'a> Message<'a> {
@@ -21,7 +28,33 @@ impl<'a> Message<'a> {
             Some(Value::Array(messages)) => (messages.as_slice(), None),
             single => (&[][..], single),
         };
-        batch.iter().chain(single).map(move |json| Self { frame, json })
+        batch.iter().chain(single).map(move |json| Self::new(frame, json))
+    }
+
+    fn new(frame: &'a Frame, json: &'a Value) -> Self {
+        let by_client = frame.direction == Direction::ClientToServer;
+        let mut message = Self {
+            frame,
+            json,
+            has_method: false,
+            by_client,
+            method: None,
+            id: None,
+            params: None,
+            result: None,
+            error: None,
+        };
+        for (name, value) in json.as_object().into_iter().flatten() {
+            match name.as_str() {
+                "method" => (message.has_method, message.method) = (true, value.as_str()),
+                "id" => message.id = Some(value),
+                "params" => message.params = Some(value),
+                "result" => message.result = Some(value),
+                "error" => message.error = Some(value),
+                _ => {}
+            }
+        }
+        message
     }
 
     pub(in crate::judge) fn seq(&self) -> u64 {
@@ -35,17 +68,17 @@ impl<'a> Message<'a> {
 
     pub(in crate::judge) fn by_client(&self) -> bool {
         super::count_work();
-        self.frame.direction == Direction::ClientToServer
+        self.by_client
     }
 
     pub(in crate::judge) fn method(&self) -> Option<&'a str> {
         super::count_work();
-        self.json.get("method")?.as_str()
+        self.method
     }
 
     pub(in crate::judge) fn id(&self) -> Option<&'a Value> {
         super::count_work();
-        self.json.get("id")
+        self.id
     }
 
     /// The id of a request as a key.
@@ -54,7 +87,7 @@ impl<'a> Message<'a> {
     }
 
     pub(in crate::judge) fn params(&self) -> Option<&'a Value> {
-        self.json.get("params")
+        self.params
     }
 
     pub(in crate::judge) fn param(&self, name: &str) -> Option<&'a Value> {
@@ -62,11 +95,11 @@ impl<'a> Message<'a> {
     }
 
     pub(in crate::judge) fn result(&self) -> Option<&'a Value> {
-        self.json.get("result")
+        self.result
     }
 
     pub(in crate::judge) fn error(&self) -> Option<&'a Value> {
-        self.json.get("error")
+        self.error
     }
 
     pub(in crate::judge) fn is_request(&self) -> bool {
@@ -79,12 +112,12 @@ impl<'a> Message<'a> {
 
     /// Whether it is a response, well-formed or not.
     pub(in crate::judge) fn is_response(&self) -> bool {
-        self.json.get("method").is_none() && (self.result().is_some() || self.error().is_some())
+        !self.has_method && (self.result.is_some() || self.error.is_some())
     }
 
     /// Whether it is a response, or an object with an id that can only be meant as one.
     pub(in crate::judge) fn may_be_response(&self) -> bool {
-        self.json.get("method").is_none() && ["result", "error", "id"].iter().any(|key| self.json.get(key).is_some())
+        !self.has_method && (self.result.is_some() || self.error.is_some() || self.id.is_some())
     }
 
     /// Whether it is a response in a form that its receiver must understand. A conforming client may drop others.
@@ -92,7 +125,7 @@ impl<'a> Message<'a> {
         let jsonrpc = self.json.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
         let result = self.result().is_some_and(Value::is_object);
         let error = self.error().is_some_and(Value::is_object);
-        self.json.get("method").is_none() && jsonrpc && (result != error)
+        !self.has_method && jsonrpc && (result != error)
     }
 
     /// Whether it is a request of 2026-07-28. A client of both eras probes with one (2026-07-28, basic/versioning), so it
@@ -103,7 +136,7 @@ impl<'a> Message<'a> {
 
     /// The revision in the metadata of a request of 2026-07-28.
     pub(in crate::judge) fn revision(&self) -> Option<&'a Value> {
-        self.json.pointer(REVISION)
+        self.param("_meta")?.get(REVISION)
     }
 
     /// The tool of a `tools/call` request.

@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// The calls of tools, in order.
-fn calls<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = (Message<'a>, &'a str)> + use<'a> {
+fn calls<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = (Message<'a>, &'a str)> {
     transcript.client_messages().filter_map(|message| Some((message, message.tool()?)))
 }
 

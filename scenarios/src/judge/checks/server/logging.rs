@@ -44,7 +44,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 const NO_MESSAGES: &str = "the server sent no log message";
 
-fn log_messages<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = (u64, Message<'a>)> + use<'a> {
+fn log_messages<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = (u64, Message<'a>)> {
     let messages = transcript.server_messages().filter(|message| message.is("notifications/message"));
     messages.map(|message| (message.seq(), message))
 }

@@ -90,7 +90,7 @@ fn has_error_status(frame: &Frame) -> bool {
 }
 
 /// The requests of the server.
-fn server_requests<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> + use<'a> {
+fn server_requests<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> {
     transcript.server_messages().filter(Message::is_request)
 }
 

@@ -62,7 +62,7 @@ fn accepted(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 /// The updates, with their URIs.
-fn updates<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = (Message<'a>, &'a str)> + use<'a> {
+fn updates<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = (Message<'a>, &'a str)> {
     let updates = transcript.server_messages().filter(|message| message.is("notifications/resources/updated"));
     updates.filter_map(|message| Some((message, message.param("uri")?.as_str()?)))
 }

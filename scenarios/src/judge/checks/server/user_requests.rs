@@ -237,7 +237,7 @@ const SECRETS: [&str; 11] = [
 ];
 
 /// The fields of a form, by name.
-fn fields<'a>(request: &UserRequest<'a>) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+fn fields<'a>(request: &UserRequest<'a>) -> impl Iterator<Item = (&'a String, &'a Value)> {
     request.params.pointer("/requestedSchema/properties").and_then(Value::as_object).into_iter().flatten()
 }
 
@@ -281,13 +281,13 @@ fn url_required(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 /// The messages that ask the user for something.
-pub(super) fn requests_to_the_user<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> + use<'a> {
+pub(super) fn requests_to_the_user<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> {
     let asks = |message: &Message<'_>| message.is("elicitation/create") || message.is("sampling/createMessage");
     transcript.server_messages().filter(move |message| message.is_request() && asks(message))
 }
 
 /// The requests of the server with a task.
-fn task_requests<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> + use<'a> {
+fn task_requests<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> {
     transcript.server_messages().filter(|message| message.is_request() && message.param("task").is_some())
 }
 
