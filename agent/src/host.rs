@@ -376,7 +376,7 @@ fn connector(options: &HostOptions, config: Arc<Mutex<Arc<HostConfig>>>) -> Arc<
 }
 
 impl Inner {
-    /// Reports an event, which is built only if somebody receives it.
+    /// Reports an event, which is built only if there is a receiver.
     fn report(&self, event: impl FnOnce() -> HostEvent) {
         if self.events.receiver_count() > 0 {
             // An error means that all receivers were dropped meanwhile.

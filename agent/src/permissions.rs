@@ -44,7 +44,9 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 
 pub use explanation::{Decider, Explanation, Step, StepResult};
-pub use gate::{Approver, ChannelApprover, DenyAllApprover, ExplanationCache, Gate, GateOutcome, PendingApproval, approval_channel};
+pub use gate::{
+    Approver, ChannelApprover, DenyAllApprover, ExplanationCache, Gate, GateOutcome, PendingApproval, approval_channel,
+};
 pub use glob::GlobError;
 pub use hints::{HintUse, Hints};
 pub use request::{ApprovalChoice, ApprovalRequest, ApprovalResponse};

@@ -9,7 +9,7 @@ use clap::{
 
 use crate::{
     commands::{
-        bench, check, client, completions, conformance, explain, judge, list, lock, mock, record, report, schema,
+        bench, check, client, completions, conformance, explain, judge, list, lock, man, mock, record, report, schema,
         serve, validate,
     },
     error::CommandResult,
@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Lock(lock::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
+    /// Write man pages.
+    Man(man::Args),
     /// Connect to a server and use its tools, resources and prompts.
     Client(client::Args),
     /// Serve the workbench as an MCP server, or serve the management API.
@@ -80,6 +82,7 @@ impl Command {
             Self::Schema(args) => schema::run(&args),
             Self::Lock(args) => lock::run(args),
             Self::Completions(args) => completions::run(&args, Cli::command()),
+            Self::Man(args) => man::run(&args, Cli::command()),
             Self::Client(args) => client::run(args),
             Self::Serve(args) => serve::run(&args),
         }

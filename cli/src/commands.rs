@@ -9,6 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod lock;
+pub(crate) mod man;
 pub(crate) mod mock;
 pub(crate) mod record;
 pub(crate) mod report;

@@ -47,6 +47,17 @@ fn section<'a>(help: &'a str, heading: &str) -> impl Iterator<Item = &'a str> {
 }
 
 #[test]
+fn every_command_has_a_man_page() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = run(&["man", "--output", path(directory.path())]);
+    assert!(output.status.success(), "{output:?}");
+    for name in ["mcp-workbench", "mcp-workbench-validate", "mcp-workbench-client-call"] {
+        let page = fs::read_to_string(directory.path().join(format!("{name}.1"))).expect(name);
+        assert!(page.starts_with(".ie \\n(.g .ds Aq") && page.contains(".SH SYNOPSIS"), "{page}");
+    }
+}
+
+#[test]
 fn a_closed_pipe_stops_a_command_without_an_error() {
     for arguments in [
         &["list", "--cases"][..],
@@ -54,6 +65,7 @@ fn a_closed_pipe_stops_a_command_without_an_error() {
         &["list", "--requirements"],
         &["schema", "scenario"],
         &["completions", "bash"],
+        &["man"],
         &["mock", "profiles", "--show", "everything"],
         &["--help"],
     ] {

@@ -5,6 +5,7 @@
 
 mod build;
 mod ci;
+mod package;
 
 use std::{
     env,
@@ -34,6 +35,7 @@ fn run(arguments: &[OsString]) -> io::Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Command::Ci => return ci::run(&arguments[1..]),
+        Command::Package => return package::run(&arguments[1..]),
         Command::Run(program, profile) => (program, profile),
     };
     // The tools start the product.
@@ -51,6 +53,7 @@ fn run(arguments: &[OsString]) -> io::Result<ExitCode> {
 enum Command {
     Help,
     Ci,
+    Package,
     Run(Program, Profile),
 }
 
@@ -61,6 +64,7 @@ impl Command {
             (None, _) if arguments.is_empty() => Self::Help,
             (Some("-h" | "--help"), _) | (Some("help"), None) => Self::Help,
             (Some("ci"), _) => Self::Ci,
+            (Some("package"), _) => Self::Package,
             (Some("tidy"), _) => Self::Run(Program::Tidy, Profile::Dev),
             (Some("features" | "requirements" | "interop" | "prove"), _) => Self::Run(Program::Devtools, Profile::Dev),
             (Some("bench"), Some("mock" | "client" | "host")) => {
@@ -86,6 +90,7 @@ mod tests {
             ("--help", Command::Help),
             ("help", Command::Help),
             ("ci --keep-going", Command::Ci),
+            ("package npm", Command::Package),
             ("tidy --write", Command::Run(Program::Tidy, Profile::Dev)),
             ("features T1", tool(Profile::Dev)),
             ("requirements --gaps", tool(Profile::Dev)),

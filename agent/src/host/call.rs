@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Instant};
 use client::{CallError, CallOptions, ToolResult, manager::UseError};
 use serde_json::{Value, json};
 
-use super::{CallReport, Host, HostEvent, HostTool, tools::{Offer, Resolved}};
+use super::{
+    CallReport, Host, HostEvent, HostTool,
+    tools::{Offer, Resolved},
+};
 use crate::{
     filter::{ContentPart, ModelContent, for_model},
     output::{Outcome, is_short, limit},
@@ -143,7 +146,8 @@ impl Host {
             Some(Ok(converted)) => converted.restore_arguments(arguments),
             _ => arguments,
         };
-        let permission = self.inner.gate.authorize_by(approver, &offer.server, &offer.tool, &offer.explanation, &arguments).await;
+        let permission =
+            self.inner.gate.authorize_by(approver, &offer.server, &offer.tool, &offer.explanation, &arguments).await;
         if !permission.allowed {
             return Err(HostError::Denied { name: name.to_owned(), outcome: Box::new(permission) });
         }

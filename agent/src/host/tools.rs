@@ -59,9 +59,11 @@ impl Offer {
     /// The tool for the provider, or why it cannot be converted; `None` without a provider.
     pub(super) fn converted(&self, name: &str) -> Option<&Result<Converted, String>> {
         let Conversion { provider, options, converted } = self.conversion.as_ref()?;
-        Some(converted.get_or_init(|| {
-            schema::convert(*provider, name, &self.tool, options).map_err(|reason| reason.to_string())
-        }))
+        Some(
+            converted.get_or_init(|| {
+                schema::convert(*provider, name, &self.tool, options).map_err(|reason| reason.to_string())
+            }),
+        )
     }
 }
 
@@ -456,11 +458,8 @@ impl Inner {
         let HostOptions { provider, schema, naming, .. } = &self.options;
         let offer = |tool: &Arc<Tool>| {
             let name = client::qualified_name(server, tool.name(), *naming);
-            let conversion = provider.map(|provider| Conversion {
-                provider,
-                options: schema.clone(),
-                converted: OnceLock::new(),
-            });
+            let conversion =
+                provider.map(|provider| Conversion { provider, options: schema.clone(), converted: OnceLock::new() });
             let (tool, fingerprint) = (Arc::clone(tool), tool.fingerprint());
             let offer = Offer {
                 server: server.to_owned(),

@@ -85,10 +85,16 @@ fn removed_and_replaced_tools_are_not_found() {
     let mut index = index_of(texts.map(|(name, text)| (name.to_owned(), text.to_owned())));
     let found = |index: &ToolIndex, query: &str| index.search(&Query::parse(query), 9).len();
     index.insert_text("b", "an album".to_owned());
-    assert_eq!((index.len(), found(&index, "repository"), found(&index, "image"), found(&index, "album")), (2, 1, 0, 1));
+    assert_eq!(
+        (index.len(), found(&index, "repository"), found(&index, "image"), found(&index, "album")),
+        (2, 1, 0, 1)
+    );
     index.remove("a");
     index.remove("a");
-    assert_eq!((index.len(), found(&index, "repository"), found(&index, "repo"), found(&index, "select:a")), (1, 0, 0, 0));
+    assert_eq!(
+        (index.len(), found(&index, "repository"), found(&index, "repo"), found(&index, "select:a")),
+        (1, 0, 0, 0)
+    );
     assert!(!index.vocabulary.contains_key("repository"), "it would be a completion");
 }
 

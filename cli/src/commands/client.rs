@@ -15,9 +15,11 @@ mod lines;
 pub(super) mod login;
 mod logout;
 mod overview;
+mod ping;
 pub(super) mod policy;
 mod prompt;
 mod read;
+mod request;
 mod run;
 mod search;
 pub(super) mod session;
@@ -61,6 +63,10 @@ enum Kind {
     Skills(skills::Args),
     /// Get a prompt.
     Prompt(prompt::Args),
+    /// Send a request of any method, and print its result.
+    Request(request::Args),
+    /// Measure the time of a response that needs no work.
+    Ping(ping::Args),
     /// Show connection and authorization status.
     Status(status::Args),
     /// Log in to a server and store the tokens.
@@ -110,6 +116,8 @@ pub(crate) fn run(args: Args) -> CommandResult {
         Kind::Read(args) => read::run(&args),
         Kind::Skills(args) => skills::run(&args),
         Kind::Prompt(args) => prompt::run(&args),
+        Kind::Request(args) => request::run(&args),
+        Kind::Ping(args) => ping::run(&args),
         Kind::Status(args) => status::run(&args),
         Kind::Login(args) => login::run(&args),
         Kind::Logout(args) => logout::run(&args),

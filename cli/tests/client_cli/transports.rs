@@ -28,10 +28,33 @@ async fn every_command_works_over_every_transport() {
         assert_eq!(read.success(), "This is the content of the static text resource.\n");
         let prompt = server.client(&["prompt", "test_prompt_with_arguments", "arg1=a", "arg2=b=c"]).await;
         assert_eq!(prompt.success(), "user: Prompt with arguments: arg1='a', arg2='b=c'\n");
+        let listed = server.client(&["request", "resources/templates/list", "--json"]).await;
+        listed.success();
+        assert!(listed.json()["resourceTemplates"].is_array(), "{transport:?}: {listed:?}");
+        let ping = server.client(&["ping", "--count", "2", "--json"]).await;
+        ping.success();
+        let method = if revision == "2026-07-28" { "server/discover" } else { "ping" };
+        assert_eq!(ping.json()["method"], method, "{transport:?}");
+        assert_eq!(ping.json()["times_ms"].as_array().map(Vec::len), Some(2), "{ping:?}");
         let status = server.client(&["status", "--json"]).await;
         status.success();
         assert_eq!((&status.json()["status"], &status.json()["transport"]), (&json!("connected"), &json!(transport)));
     }
+}
+
+#[tokio::test]
+async fn any_request_can_be_sent_but_a_call_of_a_tool() {
+    let server = Server::start(TestTransport::Http).await;
+    let read = server.client(&["request", "resources/read", "--params", "{\"uri\": \"test://static-text\"}"]).await;
+    assert!(read.success().contains("This is the content of the static text resource."), "{read:?}");
+    let unknown = server.client(&["request", "acme/reindex", "--json"]).await;
+    assert_eq!((unknown.code, &unknown.json()["error"]["code"]), (Some(1), &json!(-32601)), "{unknown:?}");
+    // It would bypass the permission rules.
+    let call = server.client(&["request", "tools/call", "--params", "{\"name\": \"echo\"}"]).await;
+    assert!(call.code == Some(2) && call.stderr.contains("client call"), "{call:?}");
+    assert!(!server.has_received("tools/call"), "a tool was called");
+    let array = server.client(&["request", "ping", "--params", "[1]"]).await;
+    assert!(array.code == Some(2) && array.stderr.contains("--params is not a JSON object"), "{array:?}");
 }
 
 #[tokio::test]

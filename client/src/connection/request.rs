@@ -93,14 +93,36 @@ impl Connection {
                 (id, None, RequestRoute::Sdk(response))
             }
         };
+        Ok(self.pending(begun, id, progress, route))
+    }
+
+    fn pending(
+        &self,
+        begun: Instant,
+        id: RequestId,
+        progress: Option<Arc<Progress>>,
+        route: RequestRoute,
+    ) -> PendingRequest {
         let (pauses, before) = (self.inner.tracker.pause.watch(), self.inner.tracker.pause.so_far());
         let paused = (before, (begun, before));
-        Ok(PendingRequest { connection: self.clone(), id, route, progress, begun, pauses, paused, open: true })
+        PendingRequest { connection: self.clone(), id, route, progress, begun, pauses, paused, open: true }
+    }
+
+    /// Sends a request of any method, also one that the specification does not have, and returns the result as received.
+    /// The timeout is that of requests. No capability is required.
+    ///
+    /// # Errors
+    /// A [`CallError`].
+    pub async fn request_method(&self, method: &str, params: Option<Value>) -> Result<Value, CallError> {
+        let begun = Instant::now();
+        let (id, response) = self.send_through_sdk(method, params.unwrap_or_default(), None).await?;
+        let pending = self.pending(begun, id, None, RequestRoute::Sdk(response));
+        pending.response(&RequestTimeouts::fixed(self.timeouts().request)).await
     }
 
     async fn send_through_sdk(
         &self,
-        method: &'static str,
+        method: &str,
         params: Value,
         call: Option<CallId>,
     ) -> Result<(RequestId, Receiver<Result<ServerResult, ServiceError>>), CallError> {

@@ -308,7 +308,7 @@ fn depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
     let failed = result.verdict.is_failure();
     let lost = |outcome: &Outcome| is_lost(outcome) || failed && is_silent(outcome);
     let counts = failed || result.verdict == Verdict::Warned;
-    let is_lost = evidence.steps.iter().any(|step| lost(&step.outcome)) || failed && has_lost_session(evidence);
+    let is_lost = evidence.steps.iter().any(|step| lost(&step.outcome)) || has_lost_session(evidence);
     let is_late = result.checks.iter().any(|check| check.id == LATE_CHECK && check.verdict == Verdict::Failed);
     counts && (evidence.timed_out || evidence.broken.is_some() || is_lost || is_late)
 }
@@ -319,7 +319,7 @@ fn has_lost_session(evidence: &Evidence) -> bool {
     let mut in_session = HashSet::new();
     evidence.frames.iter().any(|frame| {
         let Some(http) = &frame.http else { return false };
-        if http.method.as_deref() == Some("POST") && http.headers.contains_key(SESSION) {
+        if matches!(http.method.as_deref(), Some("POST" | "GET")) && http.headers.contains_key(SESSION) {
             in_session.insert(frame.connection);
         }
         http.status == Some(404) && in_session.contains(&frame.connection)
@@ -395,7 +395,8 @@ mod tests {
         };
         let session = json!({ "mcp-session-id": "1" });
         assert!(depends_on_time(&responded(session.clone(), 404), &result("failed")));
-        assert!(!depends_on_time(&responded(session.clone(), 404), &result("warned")));
+        assert!(depends_on_time(&responded(session.clone(), 404), &result("warned")));
+        assert!(!depends_on_time(&responded(session.clone(), 404), &result("passed")));
         assert!(!depends_on_time(&responded(session, 400), &result("failed")));
         assert!(!depends_on_time(&responded(json!({}), 404), &result("failed")));
     }
