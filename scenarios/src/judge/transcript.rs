@@ -30,6 +30,7 @@ pub(super) use self::{
     message_shapes::MessageShapes,
     session::{Session, first_frame_after, is_truncated},
 };
+use super::checks::client::user::{self, Answer};
 
 /// The transcript of a case.
 pub struct Transcript<'a> {
@@ -50,6 +51,7 @@ pub struct Transcript<'a> {
     requests: OnceCell<Requests<'a>>,
     shapes: OnceCell<MessageShapes>,
     authorization: OnceCell<AuthorizationExchanges<'a>>,
+    answers: OnceCell<Vec<Answer<'a>>>,
 }
 
 /// The requests of the client with their responses, and their positions by method.
@@ -113,6 +115,7 @@ impl<'a> Transcript<'a> {
             requests: OnceCell::new(),
             shapes: OnceCell::new(),
             authorization: OnceCell::new(),
+            answers: OnceCell::new(),
         }
     }
 
@@ -145,6 +148,11 @@ impl<'a> Transcript<'a> {
     /// The exchanges of authorization.
     pub(super) fn authorization(&self) -> &AuthorizationExchanges<'a> {
         self.authorization.get_or_init(|| AuthorizationExchanges::new(self))
+    }
+
+    /// The answers of the client to requests for the user or the model.
+    pub(super) fn answers(&self) -> &[Answer<'a>] {
+        self.answers.get_or_init(|| user::answers(self))
     }
 
     /// Every message, in order.

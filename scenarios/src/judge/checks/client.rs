@@ -24,7 +24,7 @@ mod subscriptions;
 mod tasks;
 mod timeouts;
 mod tools;
-mod user;
+pub(in crate::judge) mod user;
 
 use crate::judge::check::Check;
 

@@ -16,9 +16,11 @@ pub(in crate::judge) struct Message<'a> {
     by_client: bool,
     method: Option<&'a str>,
     id: Option<&'a Value>,
+    id_key: Option<IdKey<'a>>,
     params: Option<&'a Value>,
     result: Option<&'a Value>,
     error: Option<&'a Value>,
+    revision: Option<&'a Value>,
 }
 
 impl<'a> Message<'a> {
@@ -40,20 +42,23 @@ impl<'a> Message<'a> {
             by_client,
             method: None,
             id: None,
+            id_key: None,
             params: None,
             result: None,
             error: None,
+            revision: None,
         };
         for (name, value) in json.as_object().into_iter().flatten() {
             match name.as_str() {
                 "method" => (message.has_method, message.method) = (true, value.as_str()),
-                "id" => message.id = Some(value),
+                "id" => (message.id, message.id_key) = (Some(value), Some(IdKey::new(value))),
                 "params" => message.params = Some(value),
                 "result" => message.result = Some(value),
                 "error" => message.error = Some(value),
                 _ => {}
             }
         }
+        message.revision = message.param("_meta").and_then(|meta| meta.get(REVISION));
         message
     }
 
@@ -83,7 +88,8 @@ impl<'a> Message<'a> {
 
     /// The id of a request as a key.
     pub(in crate::judge) fn id_key(&self) -> Option<IdKey<'a>> {
-        self.id().map(IdKey::new)
+        super::count_work();
+        self.id_key
     }
 
     pub(in crate::judge) fn params(&self) -> Option<&'a Value> {
@@ -136,7 +142,7 @@ impl<'a> Message<'a> {
 
     /// The revision in the metadata of a request of 2026-07-28.
     pub(in crate::judge) fn revision(&self) -> Option<&'a Value> {
-        self.param("_meta")?.get(REVISION)
+        self.revision
     }
 
     /// The tool of a `tools/call` request.
