@@ -9,8 +9,8 @@ use clap::{
 
 use crate::{
     commands::{
-        bench, check, client, completions, conformance, explain, judge, list, lock, man, mock, record, report, schema,
-        serve, validate,
+        bench, check, client, completions, conformance, doctor, explain, judge, list, lock, man, mock, record, report,
+        schema, serve, validate,
     },
     error::CommandResult,
 };
@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Schema(schema::Args),
     /// Lock a server's tool definitions and detect changes.
     Lock(lock::Args),
+    /// Show what this machine and the configuration allow, and what is missing.
+    Doctor(doctor::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
     /// Write man pages.
@@ -81,6 +83,7 @@ impl Command {
             Self::Mock(args) => mock::run(args),
             Self::Schema(args) => schema::run(&args),
             Self::Lock(args) => lock::run(args),
+            Self::Doctor(args) => doctor::run(&args),
             Self::Completions(args) => completions::run(&args, Cli::command()),
             Self::Man(args) => man::run(&args, Cli::command()),
             Self::Client(args) => client::run(args),

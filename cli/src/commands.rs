@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod client;
 pub(crate) mod completions;
 pub(crate) mod conformance;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod judge;
 pub(crate) mod list;

@@ -47,6 +47,26 @@ fn section<'a>(help: &'a str, heading: &str) -> impl Iterator<Item = &'a str> {
 }
 
 #[test]
+fn doctor_names_broken_configurations_and_missing_programs() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let doctor = |arguments: &[&str]| {
+        let output = Command::new(PROGRAM).args(arguments).current_dir(directory.path()).env("PATH", "").output();
+        let output = output.expect("the program starts");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let text = doctor(&["doctor"]);
+    assert!(text.contains("ok      processes") && text.contains("ok      loopback"), "{text}");
+    assert!(text.contains("note    npx            not found"), "{text}");
+    fs::write(directory.path().join("broken.json"), "{\"mcpServers\": {\"a\": 1}}").expect("a file");
+    let found: serde_json::Value =
+        serde_json::from_str(&doctor(&["doctor", "--json", "--config", "broken.json"])).expect("JSON");
+    let problem = |one: &&serde_json::Value| one["name"] == "configuration" && one["state"] == "note";
+    let problem = found.as_array().and_then(|all| all.iter().find(problem)).expect("a problem");
+    assert!(problem["found"].as_str().is_some_and(|text| text.contains("broken.json")), "{problem}");
+}
+
+#[test]
 fn every_command_has_a_man_page() {
     let directory = tempfile::tempdir().expect("a directory");
     let output = run(&["man", "--output", path(directory.path())]);
