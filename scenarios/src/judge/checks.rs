@@ -1,7 +1,7 @@
 //! The checks, one file per theme. To add one: write it in the file of its theme, put it into `CHECKS`, give its
 //! requirement an entry in `scenarios/requirements/register/`, and add a test in which it fails.
 
-pub(super) mod client;
+mod client;
 mod meta;
 mod server;
 #[cfg(test)]

@@ -30,7 +30,6 @@ pub(super) use self::{
     message_shapes::MessageShapes,
     session::{Session, first_frame_after, is_truncated},
 };
-use super::checks::client::user::{self, Answer};
 
 /// The transcript of a case.
 pub struct Transcript<'a> {
@@ -51,7 +50,6 @@ pub struct Transcript<'a> {
     requests: OnceCell<Requests<'a>>,
     shapes: OnceCell<MessageShapes>,
     authorization: OnceCell<AuthorizationExchanges<'a>>,
-    answers: OnceCell<Vec<Answer<'a>>>,
 }
 
 /// The requests of the client with their responses, and their positions by method.
@@ -115,7 +113,6 @@ impl<'a> Transcript<'a> {
             requests: OnceCell::new(),
             shapes: OnceCell::new(),
             authorization: OnceCell::new(),
-            answers: OnceCell::new(),
         }
     }
 
@@ -148,11 +145,6 @@ impl<'a> Transcript<'a> {
     /// The exchanges of authorization.
     pub(super) fn authorization(&self) -> &AuthorizationExchanges<'a> {
         self.authorization.get_or_init(|| AuthorizationExchanges::new(self))
-    }
-
-    /// The answers of the client to requests for the user or the model.
-    pub(super) fn answers(&self) -> &[Answer<'a>] {
-        self.answers.get_or_init(|| user::answers(self))
     }
 
     /// Every message, in order.

@@ -24,7 +24,7 @@ mod subscriptions;
 mod tasks;
 mod timeouts;
 mod tools;
-pub(in crate::judge) mod user;
+mod user;
 
 use crate::judge::check::Check;
 

@@ -74,7 +74,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// A request of a server to the user or the model, and the client's answer.
-pub(in crate::judge) struct Answer<'a> {
+struct Answer<'a> {
     method: &'a str,
     params: Option<&'a Value>,
     /// The frames of both.
@@ -117,7 +117,7 @@ impl Answer<'_> {
 /// The input requests of a task by key, each with the frame that has it.
 type InputRequests<'a> = HashMap<&'a str, (u64, &'a Value)>;
 
-pub(in crate::judge) fn answers<'a>(transcript: &Transcript<'a>) -> Vec<Answer<'a>> {
+fn answers<'a>(transcript: &Transcript<'a>) -> Vec<Answer<'a>> {
     let mut found = Vec::new();
     for session in transcript.sessions().iter().filter(|session| session.has_initialize()) {
         found.extend(responses(session));
@@ -187,7 +187,7 @@ fn each(
     fault: impl Fn(&Answer<'_>) -> Option<String>,
 ) -> CheckOutcome {
     let mut findings = Findings::default();
-    for answer in transcript.answers().iter().filter(|answer| applies(answer)) {
+    for answer in answers(transcript).iter().filter(|answer| applies(answer)) {
         findings.saw(answer.frames[1]);
         if let Some(fault) = fault(answer) {
             findings.fail(fault, answer.frames);
