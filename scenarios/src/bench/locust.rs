@@ -5,6 +5,7 @@
 //!
 //! Each call is in exactly one report. A lost master ends the users, and the worker registers again.
 
+mod entry;
 mod link;
 mod message;
 mod stats;

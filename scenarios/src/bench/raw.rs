@@ -10,6 +10,7 @@ mod reply;
 mod request;
 mod response;
 mod setup;
+mod share;
 mod stdio;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::setup::{RawTarget, supports};
 use self::{
     http::HttpWorker,
-    pacer::{Counters, Pacer, Share},
+    pacer::{Counters, Pacer},
+    share::Share,
     stdio::StdioWorker,
 };
 use super::{

@@ -27,26 +27,30 @@ class McpUser(User):
 
 @events.init_command_line_parser.add_listener
 def add_arguments(parser):
-    group = parser.add_argument_group("mcp-workbench")
-    group.add_argument(
+    # Not on the web page: its visitors must not choose files of the master.
+    parser.add_argument(
         "--mcp-histograms",
         metavar="FILE",
         default="latency.hlog",
+        include_in_web_ui=False,
         help="File for the latencies of all workers, as a log of HdrHistogram. Each test replaces it.",
     )
-    group.add_argument(
+    parser.add_argument(
         "--mcp-drain",
         metavar="SECONDS",
         type=float,
         default=10.0,
-        help="How long calls in flight may take when a test ends. Others fail as `unfinished`. --stop-timeout, if longer, replaces it.",
+        include_in_web_ui=False,
+        help="How long calls in flight may take when a test ends [default: 10]. Others fail as `unfinished`. "
+        "--stop-timeout replaces it if longer.",
     )
-    group.add_argument(
+    parser.add_argument(
         "--mcp-lost-worker-exit-code",
         metavar="CODE",
         type=int,
         default=3,
-        help="Exit code if a worker was lost during a test. Its last seconds are missing in the statistics.",
+        include_in_web_ui=False,
+        help="Exit code if a worker was lost during a test [default: 3]. Its last seconds are missing in the statistics.",
     )
 
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
-use super::stats::{Entry, ErrorEntry};
+use super::entry::{Entry, ErrorEntry};
 
 /// Version of a worker that works with any version of the master.
 const ANY_VERSION: i8 = -1;
@@ -156,7 +156,7 @@ pub(super) struct Spawn {
 /// Options of the master that matter to a worker.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct Options {
-    /// Whether statistics start anew when all users were started.
+    /// Whether statistics start again when all users were started.
     #[serde(default)]
     pub(super) reset_stats: Option<bool>,
 }

@@ -308,6 +308,8 @@ impl<N: FnMut(Notice)> Worker<N> {
     /// Handles what happened to the users.
     async fn note(&mut self, link: &mut Link, event: Event, acknowledged: &mut bool) -> Result<(), Lost> {
         match event {
+            // Users of a lost master that took longer to stop than the worker waited.
+            Event::Interval(_) | Event::Changed if self.stopping.is_none() && self.open_stops > 0 => Ok(()),
             Event::Interval(interval) => {
                 self.pending.add(&interval);
                 Ok(())

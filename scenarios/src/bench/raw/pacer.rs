@@ -17,7 +17,10 @@ use crate::{
     bench::{
         CallFailure, Generated, LoadPlan, TIMED_OUT,
         arrivals::Schedule,
-        raw::users::{ConstantPace, UserShare},
+        raw::{
+            share::Share,
+            users::{ConstantPace, UserShare},
+        },
         recorder::Recorder,
         shared::{Sample, Timing},
     },
@@ -57,22 +60,6 @@ impl Counters {
             sum.sent += counters.sent.load(Relaxed);
         }
         sum
-    }
-}
-
-/// The share of a worker in the load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Share {
-    /// Its number, from 0.
-    pub(super) worker: usize,
-    /// The number of workers.
-    pub(super) workers: usize,
-}
-
-impl Share {
-    /// The part of a number that belongs to this worker.
-    pub(super) fn part(self, total: usize) -> usize {
-        total / self.workers + usize::from(self.worker < total % self.workers)
     }
 }
 

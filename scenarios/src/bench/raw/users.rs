@@ -13,7 +13,7 @@ use std::{
 
 use tokio::{sync::mpsc, time::Instant};
 
-use super::{Finished, RawTarget, pacer::Share};
+use super::{Finished, RawTarget, share::Share};
 use crate::bench::{
     LoadPlan,
     latencies::{Latencies, micros},
