@@ -7,7 +7,7 @@ use super::{
     message::{Histogram, Stats, UserClasses},
 };
 use crate::bench::{latencies::Latencies, raw::users::UserInterval};
-use reports::{histogram_log, model::HistogramBucket};
+use reports::histogram_log;
 
 /// Method of all calls, which Locust shows as their type.
 const METHOD: &str = "tools/call";
