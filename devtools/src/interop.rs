@@ -10,6 +10,7 @@ mod axes;
 mod check;
 mod child;
 mod expect;
+mod locust;
 mod outcome;
 mod pins;
 mod report;

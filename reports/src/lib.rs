@@ -3,12 +3,14 @@
 //! - [`model`]: the run model
 //! - [`comparison`]: the differences between two runs
 //! - [`journal`]: the journal, written during a run
+//! - [`histogram_log`]: latencies of several workers
 //! - [`saved`]: reads a saved run
 //! - [`render`]: the report formats
 //!
 //! The crate opens no files and reads no clock.
 
 pub mod comparison;
+pub mod histogram_log;
 pub mod journal;
 pub mod model;
 pub mod render;

@@ -7,7 +7,7 @@
 //!
 //! Two drivers execute loads. [`run`] drives any [`Caller`], as the complete client in [`connect`]: one task owns the
 //! histogram, and calls send their samples through a channel, so that a timed call takes no lock. [`raw`] sends encoded
-//! requests itself, from threads that share nothing.
+//! requests itself, from threads that share nothing. [`locust`] makes it a worker of a distributed load.
 
 mod alarm;
 mod arrivals;
@@ -18,6 +18,7 @@ mod failure;
 mod figures;
 mod generator;
 mod latencies;
+pub mod locust;
 mod open;
 mod plan;
 mod rate;

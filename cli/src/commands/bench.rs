@@ -1,4 +1,8 @@
-//! `bench`: load-tests a server.
+//! `bench`: load-tests a server. Its subcommands distribute a load over several machines.
+
+mod locustfile;
+mod merge_histograms;
+mod worker;
 
 use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
@@ -25,7 +29,10 @@ use crate::{
 
 /// The arguments of `bench`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    kind: Option<Kind>,
     /// Scenario file with a `load`; without a server its mock server is tested.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -42,6 +49,16 @@ pub(crate) struct Args {
     target: TargetArgs,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Kind {
+    /// Make calls for a Locust master, which distributes users over several machines.
+    Worker(Box<worker::Args>),
+    /// Write the file that a Locust master of workers runs.
+    Locustfile(locustfile::Args),
+    /// Print the percentiles of all workers, from the histograms that the master collected.
+    MergeHistograms(merge_histograms::Args),
 }
 
 /// A load given as arguments.
@@ -167,6 +184,12 @@ impl LoadArgs {
 
 /// Runs load tests.
 pub(crate) fn run(args: Args) -> CommandResult {
+    match &args.kind {
+        Some(Kind::Worker(args)) => return worker::run(args),
+        Some(Kind::Locustfile(args)) => return locustfile::run(args),
+        Some(Kind::MergeHistograms(args)) => return merge_histograms::run(args),
+        None => {}
+    }
     let seed = fresh_seed();
     let plan = BenchPlan {
         subject: if args.target.is_given() { args.target.subject() } else { "mock servers".to_owned() },

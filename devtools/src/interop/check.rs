@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{adapters, authorization, outcome::Row, sdk, servers, suite, tools::Tools};
+use super::{adapters, authorization, locust, outcome::Row, sdk, servers, suite, tools::Tools};
 
 /// One check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(super) enum Check {
     Adapter(adapters::Adapter),
     /// The built-in client against a published server or an SDK server.
     Server(servers::ServerVariant),
+    /// Workers of a distributed load against a Locust master.
+    Locust,
 }
 
 impl Check {
@@ -33,7 +35,15 @@ impl Check {
         let adapters = adapters::Adapter::ALL.into_iter().map(Self::Adapter);
         let servers = servers::ServerVariant::all().into_iter().map(Self::Server);
         let served = suite::REVISIONS.into_iter().map(Self::Serve);
-        suites.chain(served).chain(clients).chain(authorization).chain(sdks).chain(adapters).chain(servers).collect()
+        suites
+            .chain(served)
+            .chain(clients)
+            .chain(authorization)
+            .chain(sdks)
+            .chain(adapters)
+            .chain(servers)
+            .chain([Self::Locust])
+            .collect()
     }
 
     /// The name; its parts are separated by slashes.
@@ -46,6 +56,7 @@ impl Check {
             Self::Sdk(variant) => variant.name(),
             Self::Adapter(adapter) => adapter.name(),
             Self::Server(variant) => variant.name(),
+            Self::Locust => "locust".to_owned(),
         }
     }
 
@@ -61,6 +72,7 @@ impl Check {
             Self::Sdk(variant) => variant.is_python(),
             Self::Adapter(adapter) => adapter.is_python(),
             Self::Server(variant) => variant.is_python(),
+            Self::Locust => true,
             Self::Suite(_) | Self::Serve(_) | Self::ClientSuite(_) | Self::Authorization(_) => false,
         }
     }
@@ -75,6 +87,7 @@ impl Check {
             Self::Sdk(variant) => sdk::run(tools, *variant, directory).await,
             Self::Adapter(adapter) => adapters::run(tools, *adapter, directory).await,
             Self::Server(variant) => servers::run(tools, *variant, directory).await,
+            Self::Locust => locust::run(tools, directory).await,
         }
     }
 }

@@ -14,7 +14,8 @@ pub(super) const NPM: [(&str, &str); 9] = [
 ];
 
 /// Packages of pip. The SDK `mcp` supports all revisions from 2024-11-05 to 2026-07-28.
-pub(super) const PIP: [(&str, &str); 4] = [
+pub(super) const PIP: [(&str, &str); 5] = [
+    ("locust", "2.47.0"),
     ("mcp", "2.3.0"),
     ("mcp-server-time", "2026.10.19"),
     ("mcp-server-fetch", "2026.10.24"),

@@ -33,7 +33,8 @@ const NODE_PROGRAMS: [(&str, &str); 6] = [
     ("server-typescript-1.mjs", include_str!("../../interop/server-typescript-1.mjs")),
     ("server-typescript-2.mjs", include_str!("../../interop/server-typescript-2.mjs")),
 ];
-const PYTHON_PROGRAMS: [(&str, &str); 2] = [
+const PYTHON_PROGRAMS: [(&str, &str); 3] = [
+    ("locust_check.py", include_str!("../../interop/locust_check.py")),
     ("python.py", include_str!("../../interop/python.py")),
     ("server_python.py", include_str!("../../interop/server_python.py")),
 ];

@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use hdrhistogram::{
-    Histogram,
-    serialization::{
-        V2DeflateSerializer,
-        interval_log::{IntervalLogWriterBuilder, Tag},
-    },
+use hdrhistogram::serialization::{
+    V2DeflateSerializer,
+    interval_log::{IntervalLogWriterBuilder, Tag},
 };
 
 use super::{Format, RenderError, Style, text};
-use crate::model::{LoadResult, Run};
+use crate::{histogram_log, model::Run};
 
 /// One histogram per load test, in microseconds.
 #[derive(Debug)]
@@ -38,7 +35,7 @@ impl Format for Hdr {
         let mut log =
             builder.begin_log_with(&mut out, &mut serializer).map_err(|error| RenderError::new(self, error))?;
         for load in &run.loads {
-            let histogram = histogram(load).map_err(|error| RenderError::new(self, error))?;
+            let histogram = histogram_log::histogram(&load.histogram);
             // A tag has no blanks, commas and line ends.
             let name: String = text::bounded_line(&load.name, 200);
             let name: String = name.chars().map(|ch| if ch.is_whitespace() || ch == ',' { '_' } else { ch }).collect();
@@ -51,22 +48,15 @@ impl Format for Hdr {
     }
 }
 
-fn histogram(load: &LoadResult) -> Result<Histogram<u64>, std::io::Error> {
-    let failed = |error: &dyn std::fmt::Debug| std::io::Error::other(format!("{error:?}"));
-    let mut histogram = Histogram::new(3).map_err(|error| failed(&error))?;
-    for bucket in &load.histogram {
-        // A saved run can contain any number; larger latencies are 36 years.
-        histogram.record_n(bucket.0.min(1 << 50), bucket.1).map_err(|error| failed(&error))?;
-    }
-    Ok(histogram)
-}
-
 #[cfg(test)]
 mod tests {
     use base64::Engine as _;
-    use hdrhistogram::serialization::{
-        Deserializer,
-        interval_log::{IntervalLogIterator, LogEntry},
+    use hdrhistogram::{
+        Histogram,
+        serialization::{
+            Deserializer,
+            interval_log::{IntervalLogIterator, LogEntry},
+        },
     };
 
     use super::*;

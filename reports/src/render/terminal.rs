@@ -10,7 +10,10 @@ use super::{
     paint::Paint,
     text,
 };
-use crate::model::{CaseResult, Profile, Run, RunKind, Verdict};
+use crate::{
+    histogram_log::Merged,
+    model::{CaseResult, Profile, Run, RunKind, Verdict},
+};
 
 mod load;
 mod validation;
@@ -21,6 +24,12 @@ const MAX_DETAILED: usize = 50;
 /// Text for a terminal or a log.
 #[derive(Debug)]
 pub struct Terminal;
+
+/// The latencies of each worker and of all, as a table.
+#[must_use]
+pub fn distributions(merged: &Merged, style: &Style) -> String {
+    load::distributions(merged, style.width)
+}
 
 impl Format for Terminal {
     fn name(&self) -> &'static str {

@@ -24,7 +24,7 @@ pub const INPUT_REQUIRED: &str = "input-required";
 const MAX_CONNECTIONS: usize = 64;
 
 /// Connections to an HTTP server in an open loop: one would be the bottleneck, as its messages pass through one task.
-const OPEN_CONNECTIONS: usize = 8;
+pub(super) const OPEN_CONNECTIONS: usize = 8;
 
 /// Maximum number of concurrent connection attempts.
 const CONNECTING: usize = 8;

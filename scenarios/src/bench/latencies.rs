@@ -71,6 +71,16 @@ impl Latencies {
         })
     }
 
+    /// The exact sum in microseconds.
+    pub(super) fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The exact minimum and maximum in microseconds. `None` without latencies.
+    pub(super) fn bounds(&self) -> Option<(u64, u64)> {
+        self.bounds
+    }
+
     /// All values with their counts.
     pub(super) fn buckets(&self) -> Vec<HistogramBucket> {
         let values = self.histogram.iter_recorded();

@@ -10,9 +10,11 @@ mod reply;
 mod request;
 mod response;
 mod setup;
+mod share;
 mod stdio;
 #[cfg(test)]
 mod tests;
+pub(super) mod users;
 
 use std::{io, sync::Arc, thread, time::Duration};
 
@@ -23,7 +25,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::setup::{RawTarget, supports};
 use self::{
     http::HttpWorker,
-    pacer::{Counters, Pacer, Share},
+    pacer::{Counters, Pacer},
+    share::Share,
     stdio::StdioWorker,
 };
 use super::{
@@ -56,7 +59,7 @@ pub(crate) async fn run(
     cancel: CancellationToken,
 ) -> io::Result<LoadResult> {
     let timing = Arc::new(Timing::new(plan));
-    let (counters, mut threads) = start(plan, target.take_workers(), &timing)?;
+    let (counters, mut threads) = start(plan, target.take_workers(), &timing, None)?;
     let mut ticks = interval_at(timing.start + PROGRESS_EVERY, PROGRESS_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let report = |now: &Timing| {
@@ -89,11 +92,12 @@ pub(crate) async fn run(
 
 type Finished = tokio::sync::oneshot::Receiver<io::Result<(Generated, Recorder)>>;
 
-/// Starts a thread per worker.
+/// Starts a thread per worker. With `users` their number changes while the threads run.
 fn start(
     plan: &LoadPlan,
     workers: Vec<Worker>,
     timing: &Arc<Timing>,
+    users: Option<&users::Settings>,
 ) -> io::Result<(Vec<Arc<Counters>>, Vec<Finished>)> {
     let (mut counters, mut threads) = (Vec::new(), Vec::new());
     let count = workers.len();
@@ -102,7 +106,10 @@ fn start(
         let counter = Arc::new(Counters::default());
         counters.push(Arc::clone(&counter));
         let limit = share.part(plan.concurrency());
-        let pacer = Pacer::new(plan, share, limit, Arc::clone(timing), counter);
+        let mut pacer = Pacer::new(plan, share, limit, Arc::clone(timing), counter);
+        if let Some(users) = users {
+            pacer.set_users(users.share(share));
+        }
         let (send, receive) = tokio::sync::oneshot::channel();
         threads.push(receive);
         thread::Builder::new().name(format!("load-{number}")).spawn(move || {

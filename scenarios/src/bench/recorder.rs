@@ -24,6 +24,8 @@ pub(super) struct Recorder {
     pub(super) latencies: Latencies,
     /// From the time of sending: latencies of successful calls and of timeouts.
     pub(super) uncorrected: Latencies,
+    /// Times until a failure, except timeouts, which are among the latencies.
+    pub(super) failed_after: Latencies,
     /// For successes after the end of the window, the time since then in microseconds.
     late: Histogram<u64>,
     /// Calls that succeeded.
@@ -48,6 +50,7 @@ impl Recorder {
         Self {
             latencies: Latencies::new(),
             uncorrected: Latencies::new(),
+            failed_after: Latencies::new(),
             late: histogram(),
             succeeded: 0,
             errors: BTreeMap::new(),
@@ -58,6 +61,11 @@ impl Recorder {
             bytes_received: 0,
             series: Series::new(timing),
         }
+    }
+
+    /// The records of calls that end in one short interval: without a time series, which other code has.
+    pub(super) fn interval(timing: &Timing) -> Self {
+        Self { series: Series::single(timing), ..Self::new(timing) }
     }
 
     /// Records samples until all senders are dropped.
@@ -99,6 +107,8 @@ impl Recorder {
                 if failure.kind == TIMED_OUT {
                     self.record_open(ended.saturating_duration_since(intended), 1);
                     self.uncorrected.enter(micros(ended.saturating_duration_since(sent)), 1);
+                } else {
+                    self.failed_after.enter(latency, 1);
                 }
                 let at_ms = self.series.offset_ms(ended);
                 let sample = ErrorSample { at_ms, text: failure.text, frame: failure.frame };
@@ -134,6 +144,7 @@ impl Recorder {
     pub(super) fn merge(&mut self, other: Self) {
         self.latencies.merge(&other.latencies);
         self.uncorrected.merge(&other.uncorrected);
+        self.failed_after.merge(&other.failed_after);
         add(&mut self.late, &other.late);
         self.succeeded += other.succeeded;
         let mut samples = other.samples;
@@ -151,6 +162,11 @@ impl Recorder {
     /// Number of latencies.
     pub(super) fn samples(&self) -> u64 {
         self.latencies.count()
+    }
+
+    /// Calls that ended, with a result or not.
+    pub(super) fn finished(&self) -> u64 {
+        self.succeeded + self.failed() + self.abandoned
     }
 
     /// Calls that failed.

@@ -43,6 +43,11 @@ impl Series {
         Self { start: timing.count_from, interval, points: Vec::new() }
     }
 
+    /// One interval of any length.
+    pub(super) fn single(timing: &Timing) -> Self {
+        Self { interval: Duration::MAX, ..Self::new(timing) }
+    }
+
     /// Milliseconds since the start of the measurement.
     pub(super) fn offset_ms(&self, at: Instant) -> u64 {
         u64::try_from(at.saturating_duration_since(self.start).as_millis()).unwrap_or(u64::MAX)

@@ -5,6 +5,7 @@ use textwrap::Options;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::{
+    histogram_log::{Distribution, Merged},
     model::{Latency, LoadResult, Verdict},
     render::{
         outcome::{duration, errors, generator, latency, sample, word},
@@ -19,6 +20,18 @@ const MAX_ERROR_KINDS: usize = 10;
 const TABLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 /// Minimum width of the column for the name.
 const MIN_NAME: usize = 8;
+
+/// Renders the latencies of all workers in one table.
+pub(super) fn distributions(merged: &Merged, width: usize) -> String {
+    let head = ["worker", "count", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
+    let row = |name, distribution: &Distribution| {
+        let [min, mean, p50, p90, p95, p99, p999, max] = latencies(Some(&distribution.latency));
+        (name, [distribution.count.to_string(), min, mean, p50, p90, p95, p99, p999, max])
+    };
+    let workers = merged.tags.iter().map(|(tag, distribution)| row(tag.as_str(), distribution));
+    let table = table(head, workers.chain([row("all", &merged.total)]).collect(), width);
+    format!("{table}\n")
+}
 
 /// Renders the tables of rates and latencies, then the thresholds, errors and warnings of each load test.
 pub(super) fn render(loads: &[LoadResult], width: usize, paint: Paint) -> String {

@@ -17,6 +17,10 @@ use crate::{
     bench::{
         CallFailure, Generated, LoadPlan, TIMED_OUT,
         arrivals::Schedule,
+        raw::{
+            share::Share,
+            users::{ConstantPace, UserShare},
+        },
         recorder::Recorder,
         shared::{Sample, Timing},
     },
@@ -59,22 +63,6 @@ impl Counters {
     }
 }
 
-/// The share of a worker in the load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Share {
-    /// Its number, from 0.
-    pub(super) worker: usize,
-    /// The number of workers.
-    pub(super) workers: usize,
-}
-
-impl Share {
-    /// The part of a number that belongs to this worker.
-    pub(super) fn part(self, total: usize) -> usize {
-        total / self.workers + usize::from(self.worker < total % self.workers)
-    }
-}
-
 /// A call that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DueCall {
@@ -109,6 +97,11 @@ enum Source {
         thinking: VecDeque<Instant>,
     },
     Open(Box<Schedule>),
+    /// A number of users that changes, each of which calls at a constant rate, whatever happened to earlier calls.
+    Constant {
+        next: u64,
+        pace: ConstantPace,
+    },
 }
 
 /// The schedule and the records of one worker.
@@ -125,6 +118,8 @@ pub(super) struct Pacer {
     unblocked: Instant,
     generated: Generated,
     recorder: Recorder,
+    /// The users of this worker, if their number changes.
+    users: Option<UserShare>,
 }
 
 impl Pacer {
@@ -152,11 +147,59 @@ impl Pacer {
             generated: Generated::default(),
             recorder: Recorder::new(&timing),
             timing,
+            users: None,
         }
+    }
+
+    /// Lets the number of users change, and sends the records of each second. Instead of those of the whole run, only
+    /// these exist then.
+    pub(super) fn set_users(&mut self, users: UserShare) {
+        if let Some(pace) = users.constant_pace() {
+            self.source = Source::Constant { next: self.step, pace };
+            self.limit = users.max_in_flight();
+        }
+        self.recorder = Recorder::interval(&self.timing);
+        self.users = Some(users);
+    }
+
+    /// Adapts to the number of users, and sends the records of a second that is over.
+    fn update_users(&mut self, now: Instant) {
+        let Some(users) = &mut self.users else { return };
+        let count = users.count();
+        match &mut self.source {
+            Source::Constant { pace, .. } => pace.set_users(count, now),
+            Source::Closed { thinking, .. } => {
+                self.limit = count;
+                // Users who leave after their call do not think first.
+                while self.in_flight + thinking.len() > count && thinking.pop_back().is_some() {}
+            }
+            Source::Open(_) => {}
+        }
+        if users.is_due(now) {
+            self.send_interval(now);
+        }
+    }
+
+    fn send_interval(&mut self, now: Instant) {
+        let unsent = match &mut self.source {
+            Source::Constant { pace, .. } => pace.take_unsent(),
+            Source::Closed { .. } | Source::Open(_) => Vec::new(),
+        };
+        if let Some(users) = &mut self.users {
+            let recorder = std::mem::replace(&mut self.recorder, Recorder::interval(&self.timing));
+            users.send(recorder, &unsent, now);
+        }
+    }
+
+    /// Whether a call with this scheduled time is measured. With users who change, all are: their sum has to be that of
+    /// the server.
+    fn counts(&self, intended: Instant) -> bool {
+        self.users.is_some() || self.timing.counts(intended)
     }
 
     /// What to do now.
     pub(super) fn next(&mut self, now: Instant) -> Next {
+        self.update_users(now);
         if now >= self.timing.end() {
             return Next::End;
         }
@@ -186,15 +229,29 @@ impl Pacer {
                 schedule.advance();
                 (n, due)
             }
+            Source::Constant { next, pace } => {
+                let Some(due) = pace.due() else { return Next::Full };
+                if due > now {
+                    return Next::At(due);
+                }
+                if self.in_flight >= self.limit {
+                    return Next::Full;
+                }
+                pace.advance();
+                let n = *next;
+                *next += self.step;
+                (n, due)
+            }
         };
         self.in_flight += 1;
         Counters::add(&self.counters.sent);
-        self.generated.sent += u64::from(self.timing.counts(intended));
+        self.generated.sent += u64::from(self.counts(intended));
         Next::Call(DueCall { n, intended, sent: now, deadline: now + self.timeout })
     }
 
     /// Records the end of a call. `Err(None)` is a call that was abandoned.
     pub(super) fn finished(&mut self, call: DueCall, ended: Instant, outcome: Result<(), Option<CallFailure>>) {
+        self.update_users(ended);
         if self.in_flight == self.limit {
             self.unblocked = ended;
         }
@@ -208,7 +265,7 @@ impl Pacer {
             Counters::add(&self.counters.errors);
         }
         Counters::add(&self.counters.done);
-        if self.timing.counts(call.intended) {
+        if self.counts(call.intended) {
             self.recorder
                 .record(Sample { intended: call.intended, sent: call.sent, ended, outcome }, self.timing.end());
         }
@@ -222,7 +279,7 @@ impl Pacer {
 
     /// Adds bytes to the traffic of the measurement.
     pub(super) fn traffic(&mut self, now: Instant, sent: usize, received: usize) {
-        if self.timing.counts(now) {
+        if self.counts(now) {
             self.recorder.bytes_sent += sent as u64;
             self.recorder.bytes_received += received as u64;
         }
@@ -243,6 +300,12 @@ impl Pacer {
         if let Source::Open(schedule) = &self.source {
             let unsent = schedule.unsent(self.timing.count_from, self.timing.end());
             self.generated.unsent.extend(unsent);
+        }
+        if self.users.is_some() {
+            if let Source::Constant { pace, .. } = &mut self.source {
+                pace.end(self.timing.end());
+            }
+            self.send_interval(Instant::now());
         }
         self.generated.offered =
             self.generated.sent + self.generated.unsent.iter().map(|unsent| unsent.count).sum::<u64>();

@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use super::{
     STOP, Worker,
     http::{Address, HttpWorker, Route},
-    pacer::Share,
     reply::Verifier,
     request::EncodedRequest,
+    share::Share,
     stdio::StdioWorker,
     threads,
 };

@@ -247,3 +247,54 @@ fn a_user_thinks_after_each_response() {
     assert_eq!(call(pacer.next(after(1_100))).sent, after(1_100));
     assert_eq!(pacer.next(after(1_100)), Next::At(after(1_200)));
 }
+
+#[test]
+fn users_at_a_constant_rate_are_spread_and_keep_their_times() {
+    let (period, share) = (Duration::from_secs(1), Share { worker: 0, workers: 1 });
+    let mut pace = users::ConstantPace::new(period, share);
+    let start = Instant::now();
+    assert_eq!(pace.due(), None);
+    pace.set_users(10, start);
+    let mut due = Vec::new();
+    while let Some(next) = pace.due().filter(|next| *next < start + 2 * period) {
+        due.push((next - start).as_secs_f64());
+        pace.advance();
+    }
+    // Each user has one call in each second, and they do not call together.
+    assert_eq!(due.len(), 20);
+    assert!(due.windows(2).all(|pair| (0.03..0.16).contains(&(pair[1] - pair[0]))), "{due:?}");
+    // A user who leaves has no more calls; those that were due and not sent are counted.
+    pace.set_users(1, start + 2 * period);
+    assert_eq!(pace.take_unsent().len(), 0);
+    pace.end(start + 5 * period);
+    assert_eq!(pace.take_unsent().len(), 3);
+}
+
+#[test]
+fn the_number_of_users_changes_while_calls_are_open() {
+    let plan = LoadPlan::new(&load("echo", "hello", &json!({ "shape": { "closed": { "users": 1 } } }))).unwrap();
+    let timing = Arc::new(Timing::new(&plan));
+    let (start, share) = (timing.start, Share { worker: 0, workers: 1 });
+    let (outbox, mut intervals) = tokio::sync::mpsc::unbounded_channel();
+    let settings = users::Settings::new(users::Pace::AfterResponse, outbox);
+    let mut pacer = Pacer::new(&plan, share, 1, timing, Arc::default());
+    pacer.set_users(settings.share(share));
+    assert_eq!(pacer.next(start), Next::Full);
+    settings.set_users(2);
+    let first = call(pacer.next(start));
+    let second = call(pacer.next(start));
+    assert_eq!(pacer.next(start), Next::Full);
+    settings.set_users(1);
+    pacer.finished(first, start, Ok(()));
+    assert_eq!(pacer.next(start), Next::Full);
+    pacer.finished(second, start, Ok(()));
+    let third = call(pacer.next(start));
+    // Calls of one second are in one interval, and those of the last second are not lost.
+    let later = start + Duration::from_millis(1_100);
+    pacer.finished(third, later, Ok(()));
+    let one = intervals.try_recv().unwrap();
+    assert_eq!((one.recorder.succeeded, intervals.try_recv().is_err()), (2, true));
+    pacer.finish();
+    let two = intervals.try_recv().unwrap();
+    assert_eq!((two.recorder.succeeded, two.second > one.second), (1, true));
+}

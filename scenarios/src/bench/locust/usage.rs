@@ -1,0 +1,60 @@
+//! CPU time and memory of this process, as a master shows them.
+
+use std::{thread, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::bench::generator::CpuTime;
+
+/// CPU usage since the previous heartbeat.
+pub(super) struct Usage {
+    cores: usize,
+    at: Instant,
+    used: Duration,
+}
+
+impl Usage {
+    pub(super) fn new() -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Self { cores, at: Instant::now(), used: CpuTime::process() }
+    }
+
+    /// Percentage of all cores since the previous call. Above 90 a master warns that its numbers are wrong.
+    pub(super) fn cpu_percent(&mut self) -> f64 {
+        let (now, used) = (Instant::now(), CpuTime::process());
+        let percent = percent(used.saturating_sub(self.used), now.saturating_duration_since(self.at), self.cores);
+        (self.at, self.used) = (now, used);
+        percent
+    }
+}
+
+fn percent(used: Duration, elapsed: Duration, cores: usize) -> f64 {
+    let available = elapsed.as_secs_f64() * cores as f64;
+    if available > 0.0 { (used.as_secs_f64() / available * 1_000.0).round() / 10.0 } else { 0.0 }
+}
+
+/// Memory of this process in bytes; 0 if the system does not report it.
+pub(super) fn memory_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    resident_bytes(&status).unwrap_or_default()
+}
+
+fn resident_bytes(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1_024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_is_that_of_all_cores_and_memory_is_in_bytes() {
+        let second = Duration::from_secs(1);
+        assert!((percent(second, second, 2) - 50.0).abs() < 1e-9);
+        assert!(percent(second, Duration::ZERO, 2).abs() < 1e-9);
+        assert_eq!(resident_bytes("Name:\tx\nVmRSS:\t   1024 kB\n"), Some(1_048_576));
+        assert_eq!(resident_bytes("VmSize: 3 kB"), None);
+        assert!(memory_bytes() > 0);
+    }
+}
