@@ -25,7 +25,9 @@ pub(crate) mod raw;
 mod recorder;
 mod series;
 mod shared;
+pub mod statistics;
 pub mod threshold;
+pub(crate) mod usage;
 mod warnings;
 
 #[cfg(test)]
@@ -177,6 +179,7 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
         interval_ms: u64::try_from(recorder.series.interval().as_millis()).unwrap_or(u64::MAX),
         series: recorder.series.points(),
         histogram: recorder.latencies.buckets(),
+        process: None,
     }
 }
 

@@ -39,7 +39,7 @@ pub use self::{
     client_process::ClientUnderTest,
     conformance::ConformancePlan,
     journal::RunDirectory,
-    load_case::LoadCaseError,
+    load_case::{LoadCaseError, LoadSettings},
     tool_policy::ToolPolicy,
     validate::{PortabilityOf, ValidatePlan},
 };

@@ -38,6 +38,10 @@ pub(crate) struct Args {
     /// Number of connections [default: over HTTP one per user up to 64, 8 in an open loop; otherwise 1].
     #[arg(long)]
     connections: Option<NonZeroUsize>,
+    /// Process whose memory, CPU time, descriptors and threads are sampled, with its descendants [default: that of the
+    /// command].
+    #[arg(long, requires = "url")]
+    pid: Option<i32>,
     #[command(flatten)]
     target: TargetArgs,
     #[command(flatten)]
@@ -173,6 +177,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         seed,
         program: std::env::current_exe().map_err(CommandError::environment)?,
         connections: args.connections.map(NonZeroUsize::get),
+        pid: args.pid,
         loads: loads(&args, seed)?,
     };
     run::execute(RunPlan::Bench(plan), &args.output)

@@ -106,6 +106,31 @@ pub(super) fn generator(load: &LoadResult) -> Vec<String> {
     [Some(line), (load.bytes_sent > 0).then_some(traffic)].into_iter().flatten().collect()
 }
 
+/// Memory, CPU time, descriptors and threads of the server process.
+pub(super) fn process(load: &LoadResult) -> Option<String> {
+    let usage = load.process?;
+    let mib = |kb: u64| format!("{:.1} MiB", kb as f64 / 1_024.0);
+    let mut line = format!(
+        "server process: RSS {} to {} (at most {})",
+        mib(usage.rss_first_kb),
+        mib(usage.rss_last_kb),
+        mib(usage.rss_max_kb)
+    );
+    if let Some(growth) = usage.rss_growth {
+        let [value, low, high] = [growth.value, growth.low, growth.high].map(|bytes| bytes / 1e6);
+        line.push_str(&format!(", {value:+.2} MB/min (95 % interval {low:.2} to {high:.2})"));
+    }
+    line.push_str(&format!(", {:.0} % of a core", usage.cpu_percent));
+    if let (Some(first), Some(last)) = (usage.fds_first, usage.fds_last) {
+        line.push_str(&format!(", {first} to {last} descriptors"));
+    }
+    line.push_str(&format!(", at most {} threads", usage.threads_max));
+    if usage.processes_max > 1 {
+        line.push_str(&format!(" in {} processes", usage.processes_max));
+    }
+    Some(line)
+}
+
 /// A duration for display.
 pub(super) fn duration(ms: u64) -> String {
     match ms {
@@ -115,8 +140,9 @@ pub(super) fn duration(ms: u64) -> String {
     }
 }
 
-/// A latency with three significant digits, at most 7 columns wide below 1000 s.
-pub(super) fn latency(us: f64) -> String {
+/// A latency in microseconds with three significant digits, at most 7 columns wide below 1000 s.
+#[must_use]
+pub fn latency(us: f64) -> String {
     let (value, unit) = match us {
         us if us < 999.5 => return format!("{us:.0} µs"),
         us if us < 999_500.0 => (us / 1_000.0, "ms"),

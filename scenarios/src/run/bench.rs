@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     EventSink, FinishedRun, RunDirectory, RunError,
-    load_case::{load_case, load_server},
+    load_case::{LoadSettings, load_case, load_server},
     session::{Session, Start},
 };
 use crate::{model::Load, plan::Case};
@@ -24,6 +24,8 @@ pub struct BenchPlan {
     pub program: PathBuf,
     /// Number of connections to a server; absent: depends on the load and the transport.
     pub connections: Option<usize>,
+    /// Process id of a server with a URL, to sample its resources.
+    pub pid: Option<i32>,
     /// The load tests.
     pub loads: Vec<LoadTask>,
 }
@@ -54,13 +56,12 @@ pub(super) async fn execute(
         jobs: 1,
         probe: None,
     };
+    let settings = LoadSettings { connections: plan.connections, seed: plan.seed, pid: plan.pid };
     let mut session = Session::start(&start, directory, events);
     for task in &plan.loads {
         let progress = |progress| session.load_progress(progress);
         let result = match task {
-            LoadTask::Server(config, load) => {
-                load_server(config, load, plan.connections, plan.seed, progress, cancel.clone()).await?
-            }
+            LoadTask::Server(config, load) => load_server(config, load, settings, progress, cancel.clone()).await?,
             LoadTask::Mock(case, load) => load_case(case, load, &plan.program, progress, cancel.clone()).await?,
         };
         session.load_finished(result);
