@@ -45,6 +45,8 @@ pub(crate) fn execute(plan: RunPlan, output: &OutputArgs) -> CommandResult {
 fn failure(error: RunError) -> CommandError {
     match error {
         RunError::Internal(_) => CommandError::internal(error),
+        RunError::Baseline(_) => CommandError::input(error)
+            .with_help("run the same load as for the baseline, or write a new one with `--format json`"),
         RunError::Load(
             LoadCaseError::Plan(_)
             | LoadCaseError::NoServer(_)

@@ -11,6 +11,7 @@
 
 mod alarm;
 mod arrivals;
+pub mod baseline;
 mod closed;
 pub mod connect;
 mod expectation;

@@ -1,11 +1,19 @@
 //! `bench`: load-tests a server.
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fs,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use mock_servers::HumanDuration;
+use reports::saved;
 use scenarios::{
     Scenario,
+    bench::baseline::LoadBaseline,
     catalog::ScenarioCatalog,
     load::Vocabulary,
     model::{Arrivals, Closed, Driver, Load, LoadExpect, Open, Shape, Stage},
@@ -42,6 +50,13 @@ pub(crate) struct Args {
     /// command].
     #[arg(long, requires = "url")]
     pid: Option<i32>,
+    /// JSON report of an earlier run with the same load. The run fails if a metric is worse than in it by more than
+    /// --tolerance.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// How much worse a metric may be than in the baseline [default: 10%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "baseline")]
+    tolerance: Option<f64>,
     #[command(flatten)]
     target: TargetArgs,
     #[command(flatten)]
@@ -140,6 +155,13 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
     serde_json::from_str(text).map_err(|cause| format!("not a JSON object: {cause}"))
 }
 
+/// Parses a percentage, as `5%`, to a share.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
+    let share = number.filter(|percent| (0.0..=1_000.0).contains(percent)).map(|percent| percent / 100.0);
+    share.ok_or_else(|| "a percentage is written `5%`".to_owned())
+}
+
 impl LoadArgs {
     fn load(&self, tool: &str) -> Load {
         let shape = if self.rate.is_some() || !self.stages.is_empty() {
@@ -178,9 +200,20 @@ pub(crate) fn run(args: Args) -> CommandResult {
         program: std::env::current_exe().map_err(CommandError::environment)?,
         connections: args.connections.map(NonZeroUsize::get),
         pid: args.pid,
+        baseline: args.baseline.as_deref().map(|path| baseline(path, args.tolerance)).transpose()?,
         loads: loads(&args, seed)?,
     };
     run::execute(RunPlan::Bench(plan), &args.output)
+}
+
+/// Reads the report of an earlier run.
+fn baseline(path: &Path, tolerance: Option<f64>) -> Result<LoadBaseline, CommandError> {
+    const HELP: &str = "write one with `mcp-workbench bench --format json`";
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+    let text = text.map_err(CommandError::input)?;
+    let run = saved::read(&text).with_context(|| format!("{} is not a report", path.display()));
+    let run = run.map_err(|cause| CommandError::input(cause).with_help(HELP))?;
+    LoadBaseline::new(run, tolerance.unwrap_or(0.1)).map_err(|cause| CommandError::input(cause).with_help(HELP))
 }
 
 fn loads(args: &Args, seed: u64) -> Result<Vec<LoadTask>, CommandError> {

@@ -8,10 +8,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     EventSink, FinishedRun, RunDirectory, RunError,
-    load_case::{LoadSettings, load_case, load_server},
+    load_case::{LoadCaseError, LoadSettings, load_case, load_server},
     session::{Session, Start},
 };
-use crate::{model::Load, plan::Case};
+use crate::{
+    bench::{LoadPlan, baseline::LoadBaseline},
+    model::Load,
+    plan::Case,
+};
 
 /// Load tests.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub struct BenchPlan {
     pub connections: Option<usize>,
     /// Process id of a server with a URL, to sample its resources.
     pub pid: Option<i32>,
+    /// The earlier run to compare with.
+    pub baseline: Option<LoadBaseline>,
     /// The load tests.
     pub loads: Vec<LoadTask>,
 }
@@ -37,6 +43,18 @@ pub enum LoadTask {
     Server(Box<ServerConfig>, Load),
     /// On the mock server of a scenario.
     Mock(Box<Case>, Load),
+}
+
+impl LoadTask {
+    /// Whether it can be compared with the baseline.
+    fn check(&self, baseline: &LoadBaseline) -> Result<(), RunError> {
+        let (name, load) = match self {
+            Self::Server(_, load) => (&load.tool, load),
+            Self::Mock(case, load) => (&case.id, load),
+        };
+        let plan = LoadPlan::new(load).map_err(LoadCaseError::from)?;
+        Ok(baseline.check(name, &plan)?)
+    }
 }
 
 pub(super) async fn execute(
@@ -56,14 +74,20 @@ pub(super) async fn execute(
         jobs: 1,
         probe: None,
     };
+    if let Some(baseline) = &plan.baseline {
+        plan.loads.iter().try_for_each(|task| task.check(baseline))?;
+    }
     let settings = LoadSettings { connections: plan.connections, seed: plan.seed, pid: plan.pid };
     let mut session = Session::start(&start, directory, events);
     for task in &plan.loads {
         let progress = |progress| session.load_progress(progress);
-        let result = match task {
+        let mut result = match task {
             LoadTask::Server(config, load) => load_server(config, load, settings, progress, cancel.clone()).await?,
             LoadTask::Mock(case, load) => load_case(case, load, &plan.program, progress, cancel.clone()).await?,
         };
+        if let Some(baseline) = plan.baseline.as_ref().filter(|_| !cancel.is_cancelled()) {
+            baseline.apply(&mut result)?;
+        }
         session.load_finished(result);
         if cancel.is_cancelled() {
             break;
