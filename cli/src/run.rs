@@ -42,7 +42,8 @@ pub(crate) fn execute(plan: RunPlan, output: &OutputArgs) -> CommandResult {
     Ok(exit_code(run.passed()))
 }
 
-fn failure(error: RunError) -> CommandError {
+/// The error of a run that could not be executed.
+pub(crate) fn failure(error: RunError) -> CommandError {
     match error {
         RunError::Internal(_) => CommandError::internal(error),
         RunError::Baseline(_) => CommandError::input(error)

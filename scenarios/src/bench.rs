@@ -13,6 +13,7 @@ mod alarm;
 mod arrivals;
 pub mod baseline;
 mod closed;
+pub mod compare;
 pub mod connect;
 mod expectation;
 mod failure;

@@ -1,5 +1,8 @@
 //! `bench`: load-tests a server.
 
+mod compare;
+mod live;
+
 use std::{
     fs,
     num::NonZeroUsize,
@@ -33,9 +36,12 @@ use crate::{
 
 /// The arguments of `bench`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<BenchCommand>,
     /// Scenario file with a `load`; without a server its mock server is tested.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "LoadArgs")]
     file: Option<PathBuf>,
     #[command(flatten)]
     load: LoadArgs,
@@ -63,9 +69,14 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
+/// The commands of `bench`. A file with the name of one is written `./compare`.
+#[derive(Debug, clap::Subcommand)]
+enum BenchCommand {
+    Compare(Box<compare::Args>),
+}
+
 /// A load given as arguments.
-#[derive(Debug, clap::Args)]
-#[group(conflicts_with = "file")]
+#[derive(Debug, Clone, clap::Args)]
 struct LoadArgs {
     /// Tool to call.
     #[arg(long)]
@@ -163,6 +174,13 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl LoadArgs {
+    /// The tool, or an error that asks for it.
+    fn named_tool(&self) -> Result<&str, CommandError> {
+        let missing =
+            || CommandError::input(anyhow!("no tool")).with_help("add the tool to call, for example `--tool echo`");
+        self.tool.as_deref().ok_or_else(missing)
+    }
+
     fn load(&self, tool: &str) -> Load {
         let shape = if self.rate.is_some() || !self.stages.is_empty() {
             Shape::Open(Open {
@@ -193,6 +211,10 @@ impl LoadArgs {
 
 /// Runs load tests.
 pub(crate) fn run(args: Args) -> CommandResult {
+    match args.command {
+        Some(BenchCommand::Compare(args)) => return compare::run(&args),
+        None => {}
+    }
     let seed = fresh_seed();
     let plan = BenchPlan {
         subject: if args.target.is_given() { args.target.subject() } else { "mock servers".to_owned() },

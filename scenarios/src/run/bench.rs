@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use client::ServerConfig;
-use reports::model::{PassPolicy, RunKind};
+use reports::model::{LoadResult, PassPolicy, RunKind};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     session::{Session, Start},
 };
 use crate::{
-    bench::{LoadPlan, baseline::LoadBaseline},
+    bench::{LoadPlan, Progress, baseline::LoadBaseline},
     model::Load,
     plan::Case,
 };
@@ -55,6 +55,20 @@ impl LoadTask {
         let plan = LoadPlan::new(load).map_err(LoadCaseError::from)?;
         Ok(baseline.check(name, &plan)?)
     }
+}
+
+/// Executes one load test on a server, without a journal.
+///
+/// # Errors
+/// If the load is invalid or the server cannot be used. Failed calls are counted, not errors.
+pub async fn measure(
+    config: &ServerConfig,
+    load: &Load,
+    settings: LoadSettings,
+    progress: impl FnMut(Progress) + Send,
+    cancel: CancellationToken,
+) -> Result<LoadResult, RunError> {
+    Ok(load_server(config, load, settings, progress, cancel).await?)
 }
 
 pub(super) async fn execute(
