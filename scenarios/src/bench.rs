@@ -25,6 +25,7 @@ mod plan;
 mod rate;
 pub(crate) mod raw;
 mod recorder;
+pub mod search;
 mod series;
 mod shared;
 pub mod statistics;

@@ -2,6 +2,7 @@
 
 mod compare;
 mod live;
+mod search;
 
 use std::{
     fs,
@@ -73,6 +74,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum BenchCommand {
     Compare(Box<compare::Args>),
+    Search(Box<search::Args>),
 }
 
 /// A load given as arguments.
@@ -213,6 +215,7 @@ impl LoadArgs {
 pub(crate) fn run(args: Args) -> CommandResult {
     match args.command {
         Some(BenchCommand::Compare(args)) => return compare::run(&args),
+        Some(BenchCommand::Search(args)) => return search::run(&args),
         None => {}
     }
     let seed = fresh_seed();
