@@ -106,29 +106,27 @@ pub(super) fn generator(load: &LoadResult) -> Vec<String> {
     [Some(line), (load.bytes_sent > 0).then_some(traffic)].into_iter().flatten().collect()
 }
 
-/// Memory, CPU time, descriptors and threads of the server process.
-pub(super) fn process(load: &LoadResult) -> Option<String> {
-    let usage = load.process?;
-    let mib = |kb: u64| format!("{:.1} MiB", kb as f64 / 1_024.0);
-    let mut line = format!(
-        "server process: RSS {} to {} (at most {})",
-        mib(usage.rss_first_kb),
-        mib(usage.rss_last_kb),
-        mib(usage.rss_max_kb)
-    );
+/// Memory, CPU time, descriptors and threads of the server process, in lines that fit 80 columns.
+pub(super) fn process(load: &LoadResult) -> Vec<String> {
+    let Some(usage) = load.process else { return Vec::new() };
+    let [first, last, most] =
+        [usage.rss_first_kb, usage.rss_last_kb, usage.rss_max_kb].map(|kb| format!("{:.1} MiB", kb as f64 / 1_024.0));
+    let mut lines = vec![format!("server process: RSS {first} to {last}, at most {most}")];
     if let Some(growth) = usage.rss_growth {
         let [value, low, high] = [growth.value, growth.low, growth.high].map(|bytes| bytes / 1e6);
-        line.push_str(&format!(", {value:+.2} MB/min (95 % interval {low:.2} to {high:.2})"));
+        lines.push(format!("server process: RSS {value:+.2} MB/min (95 % interval {low:.2} to {high:.2})"));
     }
-    line.push_str(&format!(", {:.0} % of a core", usage.cpu_percent));
+    let mut line = format!("server process: {:.0} % of a core", usage.cpu_percent);
     if let (Some(first), Some(last)) = (usage.fds_first, usage.fds_last) {
         line.push_str(&format!(", {first} to {last} descriptors"));
     }
-    line.push_str(&format!(", at most {} threads", usage.threads_max));
+    let threads = if usage.threads_max == 1 { "thread" } else { "threads" };
+    line.push_str(&format!(", {} {threads}", usage.threads_max));
     if usage.processes_max > 1 {
         line.push_str(&format!(" in {} processes", usage.processes_max));
     }
-    Some(line)
+    lines.push(line);
+    lines
 }
 
 /// A duration for display.
