@@ -230,6 +230,14 @@ impl PairedRuns<'_> {
         })
     }
 
+    /// Half the length of the interval of the metric that decides, as a share: the smallest difference from equal servers
+    /// that is seen. `None` without two pairs that have values. More pairs are needed while it exceeds the tolerance; this
+    /// does not depend on the difference itself, so it does not favor a verdict.
+    #[must_use]
+    pub fn resolution(&self, decision: Decision) -> Option<f64> {
+        self.ratio(decision.metric, decision).map(|found| found.ratio).map(resolution)
+    }
+
     fn ratio(&self, metric: CompareMetric, decision: Decision) -> Option<MetricRatio> {
         let values = |pair: &[LoadResult; 2]| Some([metric.value(&pair[0])?, metric.value(&pair[1])?]);
         let values: Vec<[f64; 2]> = self.pairs.iter().filter_map(values).collect();
@@ -282,11 +290,11 @@ impl PairedRuns<'_> {
         if saturated > self.pairs.len() {
             warnings.push("the load generator was the limit of most runs; lower the load".to_owned());
         }
-        let resolution = (decisive.ratio.high / decisive.ratio.low).ln() / 2.0;
+        let resolution = resolution(decisive.ratio);
         if judged.difference == Difference::None && resolution > judged.tolerance {
             warnings.push(format!(
-                "the interval is wide, so that a difference below {:.1} % cannot be seen; add `--pairs`, or a longer `--duration`",
-                resolution * 200.0
+                "the interval is wide, so that a difference below {:.1} % cannot be seen; add `--max-pairs`, or a longer `--duration`",
+                resolution * 100.0
             ));
         }
         warnings
@@ -352,6 +360,11 @@ impl fmt::Display for Judged<'_> {
         let (near, far) = if value < 0.0 { (-high, -low) } else { (low, high) };
         write!(f, "B is {:.1} % {word} ({name}, 95 % interval {near:.1} to {far:.1} %)", value.abs())
     }
+}
+
+/// Half the length of an interval of ratios, as a share.
+fn resolution(ratio: Estimate) -> f64 {
+    (ratio.high / ratio.low).ln() / 2.0
 }
 
 /// The median; 0 without values.

@@ -41,9 +41,13 @@ pub(super) struct Args {
     /// Second server, which is worse or better than the first one.
     #[arg(long, value_name = "SERVER")]
     b: String,
-    /// Number of pairs of runs, at least 5.
+    /// Minimum number of pairs of runs, at least 5.
     #[arg(long, default_value_t = 20)]
     pairs: usize,
+    /// Number of pairs up to which more pairs are run while the 95 % interval is wider than the tolerance, as on a busy machine
+    /// [default: three times --pairs].
+    #[arg(long)]
+    max_pairs: Option<usize>,
     /// Metric that decides; the others are only reported.
     #[arg(long, value_enum, default_value_t = MetricArg::P50)]
     metric: MetricArg,
@@ -121,12 +125,12 @@ pub(super) fn run(args: &Args) -> CommandResult {
     let config = |target: &TargetArgs| target.config(transport.filter(|_| target.url().is_some()));
     let configs = [config(&targets[0])?, config(&targets[1])?];
     let runs = LiveRuns::new(args.connections.map(NonZeroUsize::get), seed)?;
-    let pairs = pairs(args, &runs, &configs, &load)?;
-    if pairs.len() < args.pairs && pairs.len() < MIN_PAIRS {
+    let decision = Decision { metric: args.metric.into(), tolerance: args.tolerance, seed };
+    let pairs = pairs(args, &runs, &configs, &load, decision)?;
+    if pairs.len() < MIN_PAIRS {
         return interrupted();
     }
     let servers = targets.map(|target| target.subject());
-    let decision = Decision { metric: args.metric.into(), tolerance: args.tolerance, seed };
     let mut comparison = PairedRuns { servers, pairs: &pairs }.compare(decision).map_err(CommandError::environment)?;
     if pairs.len() < args.pairs {
         comparison.warnings.push(format!("interrupted after {} of {} pairs", pairs.len(), args.pairs));
@@ -157,9 +161,18 @@ fn pairs(
     runs: &LiveRuns,
     [a, b]: &[ServerConfig; 2],
     load: &Load,
+    decision: Decision,
 ) -> Result<Vec<[LoadResult; 2]>, CommandError> {
     let mut pairs = Vec::new();
-    for pair in 0..args.pairs {
+    let most = args.max_pairs.unwrap_or(args.pairs.saturating_mul(3)).max(args.pairs);
+    for pair in 0..most {
+        // The bootstrap takes some time, and a single pair changes little.
+        if pair >= args.pairs && (pair - args.pairs).is_multiple_of(5) {
+            let compared = PairedRuns { servers: [String::new(), String::new()], pairs: &pairs };
+            if compared.resolution(decision).is_none_or(|resolution| resolution <= decision.tolerance) {
+                break;
+            }
+        }
         let (mut first, mut second) = (None, None);
         for side in order(pair) {
             let (name, config, result) = match side {
@@ -170,7 +183,7 @@ fn pairs(
         }
         let (Some(first), Some(second)) = (first, second) else { break };
         let values = [&first, &second].map(|run| CompareMetric::from(args.metric).value(run));
-        args.report.progress(&progress(pair + 1, args.pairs, args.metric.into(), values));
+        args.report.progress(&progress(pair + 1, args.pairs.max(pair + 1), args.metric.into(), values));
         pairs.push([first, second]);
     }
     Ok(pairs)

@@ -17,7 +17,7 @@ fn result(p50: f64, succeeded: u64) -> LoadResult {
 }
 
 /// Twenty pairs on a noisy machine: it becomes slower by half during the comparison, each run varies by up to 4 %, and one
-/// run in ten takes twice as long. Responses of B take `factor` times as long.
+/// run in twenty takes twice as long. Responses of B take `factor` times as long.
 fn noisy_pairs(factor: f64, seed: u64) -> Vec<[LoadResult; 2]> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut time = 0.0;
@@ -25,7 +25,7 @@ fn noisy_pairs(factor: f64, seed: u64) -> Vec<[LoadResult; 2]> {
         let mut runs = [0.0; 2];
         for side in order(pair) {
             time += 1.0;
-            let disturbance = if random.random_bool(0.1) { 2.0 } else { 1.0 };
+            let disturbance = if random.random_bool(0.05) { 2.0 } else { 1.0 };
             let noise = 1.0 + random.random_range(-0.04..0.04);
             let own = if side == Side::B { factor } else { 1.0 };
             runs[usize::from(side == Side::B)] = 20_000.0 * own * (1.0 + time / 80.0) * noise * disturbance;
@@ -122,5 +122,12 @@ fn an_interval_that_is_too_wide_is_a_warning() {
     let pairs: Vec<_> = (0..8).map(|_| [run(), run()]).collect();
     let found = compare(&pairs, CompareMetric::P50).unwrap();
     assert_eq!(found.difference, Difference::None);
+    let resolution = |pairs: &[[LoadResult; 2]]| {
+        let servers = [String::new(), String::new()];
+        PairedRuns { servers, pairs }.resolution(Decision { metric: CompareMetric::P50, tolerance: 0.02, seed: 1 })
+    };
+    assert!(resolution(&pairs).is_some_and(|resolution| resolution > 0.1));
+    let steady: Vec<_> = (0..8).map(|_| [result(1_000.0, 100), result(1_010.0, 100)]).collect();
+    assert!(resolution(&steady).is_some_and(|resolution| resolution < 0.001));
     assert!(found.warnings.iter().any(|warning| warning.contains("the interval is wide")), "{:?}", found.warnings);
 }
