@@ -9,6 +9,7 @@
 //! histogram, and calls send their samples through a channel, so that a timed call takes no lock. [`raw`] sends encoded
 //! requests itself, from threads that share nothing.
 
+pub(crate) mod abort;
 mod alarm;
 mod arrivals;
 pub mod baseline;

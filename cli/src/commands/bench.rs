@@ -57,11 +57,15 @@ pub(crate) struct Args {
     /// command].
     #[arg(long, requires = "url")]
     pid: Option<i32>,
+    /// Abort and fail a run on a server as soon as an `error_rate` threshold cannot pass any more (open loop), or all calls
+    /// failed for 5 s.
+    #[arg(long)]
+    abort_on_fail: bool,
     /// JSON report of an earlier run with the same load. The run fails if a metric is worse than in it by more than
     /// --tolerance.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// How much worse a metric may be than in the baseline [default: 10%].
+    /// Relative distance from the baseline up to which a worse metric passes [default: 10%].
     #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "baseline")]
     tolerance: Option<f64>,
     #[command(flatten)]
@@ -225,6 +229,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         program: std::env::current_exe().map_err(CommandError::environment)?,
         connections: args.connections.map(NonZeroUsize::get),
         pid: args.pid,
+        abort: args.abort_on_fail,
         baseline: args.baseline.as_deref().map(|path| baseline(path, args.tolerance)).transpose()?,
         loads: loads(&args, seed)?,
     };

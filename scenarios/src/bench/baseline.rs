@@ -144,8 +144,11 @@ impl LoadBaseline {
     }
 }
 
-/// The compared percentiles: name, share of the calls below, and value.
-const PERCENTILES: [(&str, f64, fn(&Latency) -> u64); 3] =
+/// Name, share of the calls below, and value of a percentile.
+type Percentile = (&'static str, f64, fn(&Latency) -> u64);
+
+/// The compared percentiles.
+const PERCENTILES: [Percentile; 3] =
     [("p50", 0.5, |one| one.p50_us), ("p95", 0.95, |one| one.p95_us), ("p99", 0.99, |one| one.p99_us)];
 
 /// The change in percent: `+12.5 %`.

@@ -146,6 +146,14 @@ impl Threshold {
         Some(self.result(passed, &measured))
     }
 
+    /// The highest share of failed calls that passes; `None` if the threshold has no such limit.
+    pub(super) fn max_error_rate(&self) -> Option<f64> {
+        match (self.metric, self.operator, self.limit) {
+            (Metric::ErrorRate, Operator::Less | Operator::AtMost, Limit::Share(share)) => Some(share),
+            _ => None,
+        }
+    }
+
     fn result(&self, passed: bool, measured: &str) -> ThresholdResult {
         ThresholdResult {
             threshold: self.text.clone(),

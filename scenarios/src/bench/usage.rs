@@ -34,7 +34,7 @@ pub(crate) struct SampledProcesses {
 
 impl SampledProcesses {
     /// A process with its descendants.
-    pub(crate) fn of(pid: i32) -> Self {
+    pub(crate) fn tree(pid: i32) -> Self {
         Self { roots: vec![pid], supervisors: Vec::new() }
     }
 

@@ -30,6 +30,8 @@ pub struct BenchPlan {
     pub connections: Option<usize>,
     /// Process id of a server with a URL, to sample its resources.
     pub pid: Option<i32>,
+    /// Whether load tests on servers that cannot pass any more are aborted.
+    pub abort: bool,
     /// The earlier run to compare with.
     pub baseline: Option<LoadBaseline>,
     /// The load tests.
@@ -91,7 +93,7 @@ pub(super) async fn execute(
     if let Some(baseline) = &plan.baseline {
         plan.loads.iter().try_for_each(|task| task.check(baseline))?;
     }
-    let settings = LoadSettings { connections: plan.connections, seed: plan.seed, pid: plan.pid };
+    let settings = LoadSettings { connections: plan.connections, seed: plan.seed, pid: plan.pid, abort: plan.abort };
     let mut session = Session::start(&start, directory, events);
     for task in &plan.loads {
         let progress = |progress| session.load_progress(progress);

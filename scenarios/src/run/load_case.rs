@@ -10,6 +10,7 @@ use super::mocks::{MockContext, MockError, Mocks};
 use crate::{
     bench::{
         self, LoadPlan, PlanError, Progress,
+        abort::AbortRule,
         connect::{ClientCaller, LoadConnectError, usual_connections},
         raw::{self, RawTarget},
         usage::{SampledProcesses, Sampler},
@@ -56,6 +57,8 @@ pub struct LoadSettings {
     pub seed: u64,
     /// Process id of a server that runs on this machine and is called by URL, to sample its resources.
     pub pid: Option<i32>,
+    /// Whether a run that cannot pass any more is aborted.
+    pub abort: bool,
 }
 
 /// Executes a load test on a server.
@@ -66,13 +69,22 @@ pub(super) async fn load_server(
     config: &ServerConfig,
     load: &Load,
     settings: LoadSettings,
-    progress: impl FnMut(Progress) + Send,
+    mut progress: impl FnMut(Progress) + Send,
     cancel: CancellationToken,
 ) -> Result<LoadResult, LoadCaseError> {
     let plan = LoadPlan::new(load)?.with_seed(settings.seed);
     let connections = settings.connections.unwrap_or_else(|| usual_connections(&config.endpoint, &plan));
     let caller = ClientCaller::connect(config, connections, load, &plan).await?;
     let driver = choose_driver(&caller, load).await?;
+    let mut rule = settings.abort.then(|| AbortRule::new(&plan));
+    let abort = cancel.child_token();
+    let cancel = abort.clone();
+    let progress = |now: Progress| {
+        progress(now);
+        if rule.as_mut().is_some_and(|rule| rule.observe(now)) {
+            abort.cancel();
+        }
+    };
     let (transport, mut result) = match driver {
         Driver::Client => {
             let sampler = Sampler::start(processes(settings, caller.processes()), plan.warmup());
@@ -93,6 +105,9 @@ pub(super) async fn load_server(
             (transport, result?)
         }
     };
+    if let Some(rule) = rule {
+        rule.finish(&mut result);
+    }
     result.name.clone_from(&load.tool);
     result.transport = transport.to_owned();
     result.driver = driver.as_str().to_owned();
@@ -101,7 +116,7 @@ pub(super) async fn load_server(
 
 /// The processes to sample: the given one, or those that were started.
 fn processes(settings: LoadSettings, started: Vec<i32>) -> SampledProcesses {
-    settings.pid.map_or_else(|| SampledProcesses::started(started), SampledProcesses::of)
+    settings.pid.map_or_else(|| SampledProcesses::started(started), SampledProcesses::tree)
 }
 
 /// The driver of a load: the raw one where it can do the work, unless the load names one. Closes the connections on an error.

@@ -88,6 +88,7 @@ pub(super) async fn bench_server(call: Call, arguments: Arguments) -> Result<Loa
         program: call.workbench.settings().program.clone(),
         connections: arguments.connections.map(NonZeroUsize::get),
         pid: None,
+        abort: false,
         baseline: None,
         loads: vec![LoadTask::Server(Box::new(config), load)],
     };

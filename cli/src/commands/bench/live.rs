@@ -60,7 +60,7 @@ impl LiveRuns {
             interrupt::requested().await;
             interrupted.cancel();
         });
-        let settings = LoadSettings { connections, seed, pid: None };
+        let settings = LoadSettings { connections, seed, ..LoadSettings::default() };
         Ok(Self { runtime, cancel, settings })
     }
 

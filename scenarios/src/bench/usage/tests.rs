@@ -70,13 +70,13 @@ fn plan(threshold: &str) -> LoadPlan {
 fn a_process_is_sampled_with_its_descendants() {
     let tree = Tree::start();
     let alone = SampledProcesses { roots: Vec::new(), supervisors: vec![tree.pid()] }.usage().unwrap();
-    let both = SampledProcesses::of(tree.pid()).usage().unwrap();
+    let both = SampledProcesses::tree(tree.pid()).usage().unwrap();
     assert_eq!((alone.processes, both.processes), (1, 2));
     assert!(alone.resident_kb > 0 && both.resident_kb > alone.resident_kb, "{alone:?} {both:?}");
     assert!(both.threads >= 2 && both.fds.is_some_and(|fds| fds >= 4), "{both:?}");
     let pid = tree.pid();
     drop(tree);
-    assert_eq!(SampledProcesses::of(pid).usage(), None);
+    assert_eq!(SampledProcesses::tree(pid).usage(), None);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_growth_threshold_fails_for_a_leak_and_without_samples() {
 #[test]
 fn the_sampler_stops_at_once_and_keeps_its_samples() {
     let tree = Tree::start();
-    let sampler = Sampler::start(SampledProcesses::of(tree.pid()), Duration::ZERO);
+    let sampler = Sampler::start(SampledProcesses::tree(tree.pid()), Duration::ZERO);
     let mut result = result(1, 1_000);
     result.thresholds = vec![reports::model::ThresholdResult {
         threshold: "rss_growth < 1MB/min".to_owned(),
