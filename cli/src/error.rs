@@ -54,6 +54,11 @@ impl CommandError {
         Self { help: Some(help.into()), ..self }
     }
 
+    /// Adds where it happened.
+    pub(crate) fn in_context(self, place: String) -> Self {
+        Self { cause: self.cause.context(place), ..self }
+    }
+
     /// What the user can do about it, if known.
     pub(crate) fn help(&self) -> Option<&str> {
         self.help.as_deref()

@@ -42,9 +42,12 @@ pub(crate) fn execute(plan: RunPlan, output: &OutputArgs) -> CommandResult {
     Ok(exit_code(run.passed()))
 }
 
-fn failure(error: RunError) -> CommandError {
+/// The error of a run that could not be executed.
+pub(crate) fn failure(error: RunError) -> CommandError {
     match error {
         RunError::Internal(_) => CommandError::internal(error),
+        RunError::Baseline(_) => CommandError::input(error)
+            .with_help("run the same load as for the baseline, or write a new one with `--format json`"),
         RunError::Load(
             LoadCaseError::Plan(_)
             | LoadCaseError::NoServer(_)

@@ -142,3 +142,123 @@ fn both_drivers_call_a_process() {
         }
     }
 }
+
+/// Runs a command of `bench`.
+fn command(arguments: &[&str]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    command.arg("bench").args(arguments).output().expect("the program starts")
+}
+
+/// The script of a server whose calls take so many milliseconds.
+fn delayed(directory: &tempfile::TempDir, millis: u64) -> String {
+    let path = directory.path().join(format!("{millis}.yaml"));
+    let script = format!(
+        "tools: [{{ name: echo }}]\non:\n  - when: {{ tool: echo }}\n    do: [{{ fault: {{ delay: {millis}ms }} }}, {{ reply: {{ text: hello }} }}]\n"
+    );
+    std::fs::write(&path, script).expect("the directory is writable");
+    path.display().to_string()
+}
+
+#[test]
+fn a_slower_server_fails_the_comparison_and_a_faster_one_does_not() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [quick, slow] =
+        [1, 30].map(|millis| format!("{PROGRAM} mock serve --transport stdio {}", delayed(&directory, millis)));
+    let load = ["compare", "--quiet", "--format", "json", "--tool", "echo", "--pairs", "5", "--duration", "100ms"];
+    for (a, b, code, difference) in [(&quick, &slow, 1, "worse"), (&slow, &quick, 0, "better")] {
+        let output = command(&[&load[..], &["--warmup", "1ms", "--a", a, "--b", b]].concat());
+        let comparison: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|cause| panic!("{cause}: {}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!((output.status.code(), &comparison["difference"]), (Some(code), &difference.into()), "{comparison}");
+        assert_eq!(comparison["metrics"][0]["pairs"].as_array().map(Vec::len), Some(5), "{comparison}");
+    }
+}
+
+#[test]
+fn a_comparison_names_the_server_that_does_not_start_and_needs_five_pairs() {
+    let quick = format!("{PROGRAM} mock serve --transport stdio minimal");
+    for (pairs, b, code, message) in
+        [("5", "/does/not/exist", 3, "error: server B"), ("4", "true", 2, "error: 4 pairs are too few")]
+    {
+        let output =
+            command(&["compare", "--tool", "echo", "--pairs", pairs, "--duration", "10ms", "--a", &quick, "--b", b]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(message) && output.status.code() == Some(code), "{:?} {stderr}", output.status);
+    }
+}
+
+#[test]
+fn a_search_ends_at_the_highest_rate_or_fails_at_the_lowest_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = delayed(&directory, 1);
+    let server = ["--", PROGRAM, "mock", "serve", "--transport", "stdio", &script];
+    let load = ["search", "--quiet", "--format", "json", "--tool", "echo", "--duration", "200ms", "--min-rate", "0"];
+    for (limit, code, best) in [("max < 60s", 0, Value::from(40.0)), ("max < 1us", 1, Value::Null)] {
+        let range = ["--from", "20", "--to", "40", "--warmup", "1ms", "--threshold", limit];
+        let output = command(&[&load[..], &range, &server].concat());
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|cause| panic!("{cause}: {}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!((output.status.code(), &report["best_rate"]), (Some(code), &best), "{report}");
+        assert_eq!(report["steps"].as_array().map(Vec::len), Some(2), "{report}");
+    }
+}
+
+#[test]
+fn a_run_is_compared_with_a_baseline_of_the_same_load() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [quick, slow] = [1, 30].map(|millis| delayed(&directory, millis));
+    let (saved, runs) = (directory.path().join("base.json"), directory.path().join("runs"));
+    let run = |users: &str, script: &str, more: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.args([
+            "bench",
+            "--quiet",
+            "--format",
+            "json",
+            "--tool",
+            "echo",
+            "--duration",
+            "300ms",
+            "--warmup",
+            "1ms",
+        ]);
+        command.args(["--users", users]).args(more).env("MCP_WORKBENCH_RUNS", &runs);
+        command.args(["--", PROGRAM, "mock", "serve", "--transport", "stdio", script]);
+        command.output().expect("the program starts")
+    };
+    std::fs::write(&saved, run("4", &quick, &[]).stdout).expect("the directory is writable");
+    let baseline = ["--baseline", saved.to_str().expect("a path"), "--tolerance", "900%"];
+    let slower = run("4", &slow, &baseline);
+    let report: Value = serde_json::from_slice(&slower.stdout).expect("JSON");
+    let failed =
+        report["loads"][0]["thresholds"].as_array().expect("thresholds").iter().filter(|one| one["passed"] == false);
+    let failed: Vec<_> = failed.filter_map(|one| one["threshold"].as_str()).collect();
+    assert_eq!(slower.status.code(), Some(1), "{report}");
+    assert!(failed.iter().any(|threshold| threshold.starts_with("p50 <= ")), "{failed:?}");
+    let other = run("2", &quick, &baseline);
+    let stderr = String::from_utf8_lossy(&other.stderr);
+    assert!(stderr.contains("the shape is closed loop, 2 users, and was closed loop, 4 users"), "{stderr}");
+    assert_eq!(other.status.code(), Some(2), "{stderr}");
+}
+
+#[test]
+fn the_process_of_a_server_is_sampled() {
+    let growth = ["--threshold", "rss_growth < 1GB/min", "--threshold", "rss_growth > 100GB/min"];
+    let load = ["--tool", "echo", "--rate", "20", "--duration", "1s", "--warmup", "1ms", "--min-rate", "0"];
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = delayed(&directory, 1);
+    let server = ["--", PROGRAM, "mock", "serve", "--transport", "stdio", &script];
+    let (output, result) = bench(&[&load[..], &growth, &server].concat());
+    assert!(result["process"]["rss_max_kb"].as_u64().is_some_and(|kb| kb > 1_000), "{result}");
+    assert!(result["series"][0]["threads"].as_u64().is_some_and(|threads| threads > 0), "{result}");
+    // A second has too few samples for a slope, so that both thresholds fail.
+    let failed =
+        result["thresholds"].as_array().expect("thresholds").iter().filter(|one| one["passed"] == false).count();
+    assert_eq!((output.status.code(), failed), (Some(1), 2), "{result}");
+    let mock = Mock::start(&script);
+    let (_, without) = bench(&[&load[..], &["--url", &mock.url]].concat());
+    assert_eq!(without["process"], Value::Null, "{without}");
+    let pid = mock.child.id().to_string();
+    let (_, with) = bench(&[&load[..], &["--url", &mock.url, "--pid", &pid]].concat());
+    assert_eq!(with["process"]["processes_max"], 1, "{with}");
+}

@@ -207,6 +207,12 @@ impl Connection {
         self.inner.child.as_ref().map(ChildProcess::stderr).unwrap_or_default()
     }
 
+    /// The process id of the server's supervisor, or of the server without one; `None` over HTTP, and after its exit.
+    #[must_use]
+    pub fn process_id(&self) -> Option<i32> {
+        self.inner.child.as_ref().and_then(ChildProcess::pid)
+    }
+
     /// Receives all events from now on. Use [`crate::connect_with`] to receive earlier events too.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<ClientEvent> {

@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 mod body;
 mod end;
 mod portability;
+mod usage;
 
 pub use body::FrameBody;
 pub use end::{CaseEnd, ConnectionEnd, Descendant, ProcessEnd};
 pub use portability::{Portability, ToolCalls, ToolPortability};
+pub use usage::{Estimate, ProcessUsage};
 
 /// Version of the run format. It changes when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 1;
@@ -374,6 +376,9 @@ pub struct LoadResult {
     /// The distribution behind `latency`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<HistogramBucket>,
+    /// The server process; absent for remote servers, and without `/proc`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessUsage>,
 }
 
 /// A value in microseconds, and the number of calls with this latency. Values have three significant digits.
@@ -425,6 +430,18 @@ pub struct LoadPoint {
     /// Maximum, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_us: Option<u64>,
+    /// Maximum resident memory of the server process, in KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rss_kb: Option<u64>,
+    /// CPU time of the server process since the previous sample, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ms: Option<u64>,
+    /// Open file descriptors of the server process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fds: Option<u64>,
+    /// Threads of the server process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u64>,
 }
 
 /// Latencies in microseconds.

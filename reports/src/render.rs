@@ -28,6 +28,7 @@ mod tests;
 
 use std::{error::Error, fmt};
 
+pub use self::outcome::latency;
 use crate::model::Run;
 
 /// All report formats, in the order of `--help`. Format names and file names are unique.

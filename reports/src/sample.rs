@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::model::{
-    BaselineState, CaseEnd, CaseResult, CheckResult, ConnectionEnd, Descendant, ErrorSample, FORMAT, Generator,
-    HistogramBucket, Latency, Level, LoadPoint, LoadResult, ProcessEnd, ReportFrame, Requirement, Run, RunHeader,
-    RunKind, ThresholdResult, Verdict,
+    BaselineState, CaseEnd, CaseResult, CheckResult, ConnectionEnd, Descendant, ErrorSample, Estimate, FORMAT,
+    Generator, HistogramBucket, Latency, Level, LoadPoint, LoadResult, ProcessEnd, ProcessUsage, ReportFrame,
+    Requirement, Run, RunHeader, RunKind, ThresholdResult, Verdict,
 };
 
 pub(crate) fn header(planned: usize) -> RunHeader {
@@ -178,8 +178,24 @@ pub(crate) fn load() -> LoadResult {
             p50_us: Some(1_400),
             p99_us: Some(2_100),
             max_us: Some(2_100),
+            rss_kb: Some(51_200),
+            cpu_ms: Some(125),
+            fds: Some(21),
+            threads: Some(4),
         }],
         histogram: vec![HistogramBucket(812, 1), HistogramBucket(1_400, 189)],
+        process: Some(ProcessUsage {
+            samples: 10,
+            processes_max: 2,
+            rss_first_kb: 51_200,
+            rss_last_kb: 53_248,
+            rss_max_kb: 53_300,
+            rss_growth: Some(Estimate { value: 14_000_000.0, low: 12_500_000.0, high: 15_200_000.0 }),
+            cpu_percent: 12.5,
+            fds_first: Some(21),
+            fds_last: Some(23),
+            threads_max: 4,
+        }),
     }
 }
 

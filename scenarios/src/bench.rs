@@ -9,9 +9,12 @@
 //! histogram, and calls send their samples through a channel, so that a timed call takes no lock. [`raw`] sends encoded
 //! requests itself, from threads that share nothing. [`locust`] makes it a worker of a distributed load.
 
+pub(crate) mod abort;
 mod alarm;
 mod arrivals;
+pub mod baseline;
 mod closed;
+pub mod compare;
 pub mod connect;
 mod expectation;
 mod failure;
@@ -24,9 +27,12 @@ mod plan;
 mod rate;
 pub(crate) mod raw;
 mod recorder;
+pub mod search;
 mod series;
 mod shared;
+pub mod statistics;
 pub mod threshold;
+pub(crate) mod usage;
 mod warnings;
 
 #[cfg(test)]
@@ -178,6 +184,7 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
         interval_ms: u64::try_from(recorder.series.interval().as_millis()).unwrap_or(u64::MAX),
         series: recorder.series.points(),
         histogram: recorder.latencies.buckets(),
+        process: None,
     }
 }
 

@@ -39,12 +39,12 @@ pub use self::{
     client_process::ClientUnderTest,
     conformance::ConformancePlan,
     journal::RunDirectory,
-    load_case::LoadCaseError,
+    load_case::{LoadCaseError, LoadSettings},
     tool_policy::ToolPolicy,
     validate::{PortabilityOf, ValidatePlan},
 };
 use crate::{
-    bench::Progress,
+    bench::{Progress, baseline::BaselineError},
     peer::{PeerError, ProbeResult},
 };
 
@@ -134,6 +134,9 @@ pub enum RunError {
     /// A load test cannot be executed.
     #[error(transparent)]
     Load(#[from] LoadCaseError),
+    /// A load test cannot be compared with the baseline.
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
     /// The run was cancelled before it was planned.
     #[error("interrupted before the server reported its revisions")]
     Cancelled,

@@ -1,15 +1,26 @@
-//! `bench`: load-tests a server. Its subcommands distribute a load over several machines.
+//! `bench`: load-tests a server. Its subcommands compare servers, search a rate, and distribute a load over machines.
 
+mod compare;
+mod live;
 mod locustfile;
 mod merge_histograms;
+mod search;
 mod worker;
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fs,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use mock_servers::HumanDuration;
+use reports::saved;
 use scenarios::{
     Scenario,
+    bench::baseline::LoadBaseline,
     catalog::ScenarioCatalog,
     load::Vocabulary,
     model::{Arrivals, Closed, Driver, Load, LoadExpect, Open, Shape, Stage},
@@ -32,9 +43,9 @@ use crate::{
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    kind: Option<Kind>,
+    command: Option<BenchCommand>,
     /// Scenario file with a `load`; without a server its mock server is tested.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "LoadArgs")]
     file: Option<PathBuf>,
     #[command(flatten)]
     load: LoadArgs,
@@ -45,14 +56,32 @@ pub(crate) struct Args {
     /// Number of connections [default: over HTTP one per user up to 64, 8 in an open loop; otherwise 1].
     #[arg(long)]
     connections: Option<NonZeroUsize>,
+    /// Process whose memory, CPU time, descriptors and threads are sampled, with its descendants [default: that of the
+    /// command].
+    #[arg(long, requires = "url")]
+    pid: Option<i32>,
+    /// Abort and fail a run on a server as soon as an `error_rate` threshold cannot pass any more (open loop), or all calls
+    /// failed for 5 s.
+    #[arg(long)]
+    abort_on_fail: bool,
+    /// JSON report of an earlier run with the same load. The run fails if a metric is worse than in it by more than
+    /// --tolerance.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Relative distance from the baseline up to which a worse metric passes [default: 10%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "baseline")]
+    tolerance: Option<f64>,
     #[command(flatten)]
     target: TargetArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
+/// The commands of `bench`. A file with the name of one is written `./compare`.
 #[derive(Debug, clap::Subcommand)]
-enum Kind {
+enum BenchCommand {
+    Compare(Box<compare::Args>),
+    Search(Box<search::Args>),
     /// Make calls for a Locust master, which distributes users over several machines.
     Worker(Box<worker::Args>),
     /// Write the file that a Locust master of workers runs.
@@ -62,8 +91,7 @@ enum Kind {
 }
 
 /// A load given as arguments.
-#[derive(Debug, clap::Args)]
-#[group(conflicts_with = "file")]
+#[derive(Debug, Clone, clap::Args)]
 struct LoadArgs {
     /// Tool to call.
     #[arg(long)]
@@ -153,7 +181,21 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
     serde_json::from_str(text).map_err(|cause| format!("not a JSON object: {cause}"))
 }
 
+/// Parses a percentage, as `5%`, to a share.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
+    let share = number.filter(|percent| (0.0..=1_000.0).contains(percent)).map(|percent| percent / 100.0);
+    share.ok_or_else(|| "a percentage is written `5%`".to_owned())
+}
+
 impl LoadArgs {
+    /// The tool, or an error that asks for it.
+    fn named_tool(&self) -> Result<&str, CommandError> {
+        let missing =
+            || CommandError::input(anyhow!("no tool")).with_help("add the tool to call, for example `--tool echo`");
+        self.tool.as_deref().ok_or_else(missing)
+    }
+
     fn load(&self, tool: &str) -> Load {
         let shape = if self.rate.is_some() || !self.stages.is_empty() {
             Shape::Open(Open {
@@ -184,10 +226,12 @@ impl LoadArgs {
 
 /// Runs load tests.
 pub(crate) fn run(args: Args) -> CommandResult {
-    match &args.kind {
-        Some(Kind::Worker(args)) => return worker::run(args),
-        Some(Kind::Locustfile(args)) => return locustfile::run(args),
-        Some(Kind::MergeHistograms(args)) => return merge_histograms::run(args),
+    match args.command {
+        Some(BenchCommand::Compare(args)) => return compare::run(&args),
+        Some(BenchCommand::Search(args)) => return search::run(&args),
+        Some(BenchCommand::Worker(args)) => return worker::run(&args),
+        Some(BenchCommand::Locustfile(args)) => return locustfile::run(&args),
+        Some(BenchCommand::MergeHistograms(args)) => return merge_histograms::run(&args),
         None => {}
     }
     let seed = fresh_seed();
@@ -196,9 +240,22 @@ pub(crate) fn run(args: Args) -> CommandResult {
         seed,
         program: std::env::current_exe().map_err(CommandError::environment)?,
         connections: args.connections.map(NonZeroUsize::get),
+        pid: args.pid,
+        abort: args.abort_on_fail,
+        baseline: args.baseline.as_deref().map(|path| baseline(path, args.tolerance)).transpose()?,
         loads: loads(&args, seed)?,
     };
     run::execute(RunPlan::Bench(plan), &args.output)
+}
+
+/// Reads the report of an earlier run.
+fn baseline(path: &Path, tolerance: Option<f64>) -> Result<LoadBaseline, CommandError> {
+    const HELP: &str = "write one with `mcp-workbench bench --format json`";
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+    let text = text.map_err(CommandError::input)?;
+    let run = saved::read(&text).with_context(|| format!("{} is not a report", path.display()));
+    let run = run.map_err(|cause| CommandError::input(cause).with_help(HELP))?;
+    LoadBaseline::new(run, tolerance.unwrap_or(0.1)).map_err(|cause| CommandError::input(cause).with_help(HELP))
 }
 
 fn loads(args: &Args, seed: u64) -> Result<Vec<LoadTask>, CommandError> {

@@ -29,6 +29,20 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
+    /// A server in one argument: a URL, or a command with its arguments as in a shell.
+    pub(crate) fn parse(
+        server: &str,
+        header: Vec<(String, String)>,
+        env: Vec<(String, String)>,
+    ) -> Result<Self, CommandError> {
+        if server.starts_with("http://") || server.starts_with("https://") {
+            return Ok(Self { url: Some(server.to_owned()), header, env: Vec::new(), command: Vec::new() });
+        }
+        let command = shell_words::split(server)
+            .map_err(|cause| CommandError::input(anyhow!("`{server}` is not a command: {cause}")))?;
+        Ok(Self { url: None, header: Vec::new(), env, command })
+    }
+
     /// Whether a server is named.
     pub(crate) fn is_given(&self) -> bool {
         self.url.is_some() || !self.command.is_empty()

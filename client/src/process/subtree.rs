@@ -3,9 +3,41 @@
 //! A child subreaper inherits all orphaned descendants, so following the parent ids finds them all, regardless of
 //! session, group and environment.
 
-use std::{collections::HashMap, fs};
+use std::{collections::HashMap, fs, time::Duration};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// Length of a tick of CPU times: `USER_HZ` is 100 on every architecture that this program is built for (proc_pid_stat(5)).
+const TICK: Duration = Duration::from_millis(10);
+
+/// Resources of one or more processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResourceUsage {
+    /// Number of processes.
+    pub processes: u64,
+    /// Memory in use, in KiB.
+    pub resident_kb: u64,
+    /// CPU time since the start, with that of children that exited.
+    pub cpu: Duration,
+    /// Open file descriptors; `None` if one of the processes belongs to another user.
+    pub fds: Option<u64>,
+    /// Threads.
+    pub threads: u64,
+}
+
+impl ResourceUsage {
+    /// The sum.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            processes: self.processes + other.processes,
+            resident_kb: self.resident_kb + other.resident_kb,
+            cpu: self.cpu + other.cpu,
+            fds: self.fds.zip(other.fds).map(|(one, other)| one + other),
+            threads: self.threads + other.threads,
+        }
+    }
+}
 
 /// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +96,16 @@ impl ProcessEntry {
         resident.and_then(|text| text.split_whitespace().next()?.parse().ok()).unwrap_or_default()
     }
 
+    /// Its resources; `None` if it has exited.
+    #[must_use]
+    pub fn usage(&self) -> Option<ResourceUsage> {
+        let stat = fs::read(format!("/proc/{}/stat", self.pid)).ok()?;
+        let (cpu, threads) = parse_times(&stat)?;
+        let open = fs::read_dir(format!("/proc/{}/fd", self.pid)).ok();
+        let fds = open.map(|entries| entries.count() as u64);
+        Some(ResourceUsage { processes: 1, resident_kb: self.resident_kb(), cpu, fds, threads })
+    }
+
     /// Sends a signal, unless its id was reused.
     pub fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
@@ -73,6 +115,22 @@ impl ProcessEntry {
             let _ = pidfd_send_signal(&fd, signal);
         }
     }
+}
+
+/// CPU time and number of threads.
+fn parse_times(stat: &[u8]) -> Option<(Duration, u64)> {
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let text = std::str::from_utf8(&stat[end + 1..]).ok()?;
+    let fields: Vec<u64> = text.split_ascii_whitespace().map(|field| field.parse().unwrap_or_default()).collect();
+    // utime, stime, cutime and cstime.
+    let ticks: u64 = fields.get(11..15)?.iter().sum();
+    Some((TICK * u32::try_from(ticks).unwrap_or(u32::MAX), *fields.get(17)?))
+}
+
+/// A living process.
+#[must_use]
+pub fn process(pid: i32) -> Option<ProcessEntry> {
+    ProcessEntry::read(pid).filter(|entry| !entry.zombie)
 }
 
 /// All living descendants of `root`, nearest first.
@@ -116,6 +174,17 @@ mod tests {
     fn measures_the_memory_of_a_process() {
         let own = ProcessEntry::read(i32::try_from(std::process::id()).unwrap()).unwrap();
         assert!(own.resident_kb() > 100, "{own:?}");
+    }
+
+    #[test]
+    fn sums_the_resources_of_processes() {
+        let stat = b"7 (a) b) S 1 7 7 0 -1 0 1 2 3 4 150 50 20 30 20 0 9 0 99 1000 25 0".to_vec();
+        assert_eq!(parse_times(&stat), Some((Duration::from_millis(2_500), 9)));
+        assert_eq!(parse_times(b"7 (a) S 1 2 3"), None);
+        let own = process(i32::try_from(std::process::id()).unwrap()).unwrap().usage().unwrap();
+        assert!(own.threads >= 1 && own.fds.is_some_and(|fds| fds >= 3), "{own:?}");
+        let foreign = ResourceUsage { fds: None, ..own };
+        assert_eq!((own.plus(own).threads, own.plus(foreign).fds), (2 * own.threads, None));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! Messages of servers are hostile. The template engine escapes all text, [`data`] escapes all JSON, and the Content
 //! Security Policy of the page allows only the style and the script of this module, no network and no HTML from strings.
 
+mod chart;
 mod data;
 mod findings;
 mod labels;

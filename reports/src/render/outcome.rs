@@ -106,6 +106,29 @@ pub(super) fn generator(load: &LoadResult) -> Vec<String> {
     [Some(line), (load.bytes_sent > 0).then_some(traffic)].into_iter().flatten().collect()
 }
 
+/// Memory, CPU time, descriptors and threads of the server process, in lines that fit 80 columns.
+pub(super) fn process(load: &LoadResult) -> Vec<String> {
+    let Some(usage) = load.process else { return Vec::new() };
+    let [first, last, most] =
+        [usage.rss_first_kb, usage.rss_last_kb, usage.rss_max_kb].map(|kb| format!("{:.1} MiB", kb as f64 / 1_024.0));
+    let mut lines = vec![format!("server process: RSS {first} to {last}, at most {most}")];
+    if let Some(growth) = usage.rss_growth {
+        let [value, low, high] = [growth.value, growth.low, growth.high].map(|bytes| bytes / 1e6);
+        lines.push(format!("server process: RSS {value:+.2} MB/min (95 % interval {low:.2} to {high:.2})"));
+    }
+    let mut line = format!("server process: {:.0} % of a core", usage.cpu_percent);
+    if let (Some(first), Some(last)) = (usage.fds_first, usage.fds_last) {
+        line.push_str(&format!(", {first} to {last} descriptors"));
+    }
+    let threads = if usage.threads_max == 1 { "thread" } else { "threads" };
+    line.push_str(&format!(", {} {threads}", usage.threads_max));
+    if usage.processes_max > 1 {
+        line.push_str(&format!(" in {} processes", usage.processes_max));
+    }
+    lines.push(line);
+    lines
+}
+
 /// A duration for display.
 pub(super) fn duration(ms: u64) -> String {
     match ms {
@@ -115,8 +138,9 @@ pub(super) fn duration(ms: u64) -> String {
     }
 }
 
-/// A latency with three significant digits, at most 7 columns wide below 1000 s.
-pub(super) fn latency(us: f64) -> String {
+/// A latency in microseconds with three significant digits, at most 7 columns wide below 1000 s.
+#[must_use]
+pub fn latency(us: f64) -> String {
     let (value, unit) = match us {
         us if us < 999.5 => return format!("{us:.0} µs"),
         us if us < 999_500.0 => (us / 1_000.0, "ms"),

@@ -3,7 +3,8 @@
 use super::{Format, RenderError, Style, csv};
 use crate::model::Run;
 
-const COLUMNS: [&str; 8] = ["load", "at_s", "sent", "succeeded", "errors", "p50_us", "p99_us", "max_us"];
+const COLUMNS: [&str; 12] =
+    ["load", "at_s", "sent", "succeeded", "errors", "p50_us", "p99_us", "max_us", "rss_kb", "cpu_ms", "fds", "threads"];
 
 /// One line per load test and interval, after a header.
 #[derive(Debug)]
@@ -30,7 +31,8 @@ impl Format for Series {
             let counts = [point.sent, point.succeeded, point.errors].map(|count| count.to_string());
             let [sent, succeeded, errors] = counts;
             let [p50, p99, max] = [point.p50_us, point.p99_us, point.max_us].map(number);
-            [name, at.to_string(), sent, succeeded, errors, p50, p99, max]
+            let [rss, cpu, fds, threads] = [point.rss_kb, point.cpu_ms, point.fds, point.threads].map(number);
+            [name, at.to_string(), sent, succeeded, errors, p50, p99, max, rss, cpu, fds, threads]
         });
         csv::table(self, std::iter::once(COLUMNS.map(str::to_owned)).chain(rows))
     }
@@ -48,6 +50,6 @@ mod tests {
         run.loads[0].name = "=cmd(\"x\"),\n1".to_owned();
         let text = Series.render(&run, &Style::default()).unwrap();
         assert_eq!(text.lines().count(), 2);
-        assert!(text.contains("\n\"'=cmd(\"\"x\"\"),\\n1\",0,20,19,1,1400,2100,2100\n"), "{text}");
+        assert!(text.contains("\n\"'=cmd(\"\"x\"\"),\\n1\",0,20,19,1,1400,2100,2100,51200,125,21,4\n"), "{text}");
     }
 }

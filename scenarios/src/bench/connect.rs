@@ -127,6 +127,11 @@ impl ClientCaller {
         }
     }
 
+    /// Process ids of the servers, over stdio.
+    pub(crate) fn processes(&self) -> Vec<i32> {
+        self.connections.iter().filter_map(Connection::process_id).collect()
+    }
+
     /// Number of connections.
     #[must_use]
     pub fn connections(&self) -> usize {

@@ -187,6 +187,11 @@ impl LoadPlan {
         }
     }
 
+    /// Upper limit of the number of measured calls of an open loop.
+    pub(super) fn expected_calls(&self) -> Option<f64> {
+        self.rate().map(|rate| rate * self.duration.as_secs_f64())
+    }
+
     /// The scheduled times of an open loop, or of the share of one worker of several.
     pub(super) fn schedule(&self, start: Instant, share: (usize, usize)) -> Schedule {
         let arrivals = match &self.shape {

@@ -99,6 +99,10 @@ impl Series {
                 p50_us: at(0.5),
                 p99_us: at(0.99),
                 max_us: at(1.0),
+                rss_kb: None,
+                cpu_ms: None,
+                fds: None,
+                threads: None,
             }
         };
         (0..).zip(&self.points).map(point).collect()

@@ -8,7 +8,7 @@ mod tests;
 
 use std::{fmt, time::Duration};
 
-use reports::model::{Latency, ThresholdResult};
+use reports::model::{Latency, ProcessUsage, ThresholdResult};
 use thiserror::Error;
 
 use super::figures::LoadFigures;
@@ -33,6 +33,7 @@ enum Metric {
     UnfinishedRate,
     AchievedRate,
     OfferedRatio,
+    RssGrowth,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,8 @@ enum Limit {
     Share(f64),
     /// Calls per second.
     Rate(f64),
+    /// Bytes per minute.
+    Growth(f64),
 }
 
 /// A syntax error in a threshold, and its position.
@@ -103,7 +106,7 @@ pub enum ThresholdProblem {
 }
 
 impl Threshold {
-    /// Evaluates the threshold. `percentile` returns a percentile (0 to 100) in microseconds. Without latencies, a latency
+    /// Evaluates the threshold, without samples of the server process. `percentile` returns a percentile (0 to 100) in microseconds. Without latencies, a latency
     /// threshold fails.
     #[must_use]
     pub fn evaluate(&self, figures: &LoadFigures, percentile: impl Fn(f64) -> Option<u64>) -> ThresholdResult {
@@ -122,7 +125,36 @@ impl Threshold {
                 let rate = figures.achieved_rate;
                 (self.operator.compare(rate, limit), format!("{rate:.1}/s"))
             }
+            Limit::Growth(_) => (false, "unknown: no local server process was sampled; add `--pid`".to_owned()),
         };
+        self.result(passed, &measured)
+    }
+
+    /// Evaluates a threshold on the server process. `None` for other thresholds.
+    #[must_use]
+    pub fn evaluate_usage(&self, usage: Option<&ProcessUsage>) -> Option<ThresholdResult> {
+        let Limit::Growth(limit) = self.limit else { return None };
+        let (passed, measured) = match usage.map(|usage| (usage.rss_growth, usage.samples)) {
+            Some((Some(growth), _)) => {
+                let [value, low, high] = [growth.value, growth.low, growth.high].map(|bytes| bytes / 1e6);
+                let measured = format!("{value:.2} MB/min (95 % interval {low:.2} to {high:.2})");
+                (self.operator.compare(growth.value, limit), measured)
+            }
+            Some((None, samples)) => (false, format!("unknown: {samples} samples are too few; run for 10s or longer")),
+            None => (false, "unknown: no local server process was sampled; add `--pid`".to_owned()),
+        };
+        Some(self.result(passed, &measured))
+    }
+
+    /// The highest share of failed calls that passes; `None` if the threshold has no such limit.
+    pub(super) fn max_error_rate(&self) -> Option<f64> {
+        match (self.metric, self.operator, self.limit) {
+            (Metric::ErrorRate, Operator::Less | Operator::AtMost, Limit::Share(share)) => Some(share),
+            _ => None,
+        }
+    }
+
+    fn result(&self, passed: bool, measured: &str) -> ThresholdResult {
         ThresholdResult {
             threshold: self.text.clone(),
             measured: format!("{} = {measured}", self.metric.name()),
@@ -140,7 +172,7 @@ impl fmt::Display for Threshold {
 
 impl Metric {
     /// The metrics that messages list. Every other percentile is a metric too.
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Percentile(50_000),
         Self::Percentile(90_000),
         Self::Percentile(95_000),
@@ -153,6 +185,7 @@ impl Metric {
         Self::UnfinishedRate,
         Self::AchievedRate,
         Self::OfferedRatio,
+        Self::RssGrowth,
     ];
 
     fn name(self) -> String {
@@ -165,6 +198,7 @@ impl Metric {
             Self::UnfinishedRate => "unfinished_rate".to_owned(),
             Self::AchievedRate => "achieved_rate".to_owned(),
             Self::OfferedRatio => "offered_ratio".to_owned(),
+            Self::RssGrowth => "rss_growth".to_owned(),
         }
     }
 
@@ -175,9 +209,12 @@ impl Metric {
             Self::Max => latency.max_us,
             Self::Min => latency.min_us,
             // The other metrics have no limit in time.
-            Self::Mean | Self::ErrorRate | Self::UnfinishedRate | Self::AchievedRate | Self::OfferedRatio => {
-                return Some(latency.mean_us);
-            }
+            Self::Mean
+            | Self::ErrorRate
+            | Self::UnfinishedRate
+            | Self::AchievedRate
+            | Self::OfferedRatio
+            | Self::RssGrowth => return Some(latency.mean_us),
         };
         Some(micros as f64)
     }
@@ -187,9 +224,13 @@ impl Metric {
         match self {
             Self::OfferedRatio => figures.offered_ratio(),
             Self::UnfinishedRate => figures.unfinished_rate(),
-            Self::ErrorRate | Self::AchievedRate | Self::Percentile(_) | Self::Max | Self::Mean | Self::Min => {
-                figures.error_rate()
-            }
+            Self::ErrorRate
+            | Self::AchievedRate
+            | Self::Percentile(_)
+            | Self::Max
+            | Self::Mean
+            | Self::Min
+            | Self::RssGrowth => figures.error_rate(),
         }
     }
 }

@@ -3,15 +3,19 @@
 use std::path::PathBuf;
 
 use client::ServerConfig;
-use reports::model::{PassPolicy, RunKind};
+use reports::model::{LoadResult, PassPolicy, RunKind};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     EventSink, FinishedRun, RunDirectory, RunError,
-    load_case::{load_case, load_server},
+    load_case::{LoadCaseError, LoadSettings, load_case, load_server},
     session::{Session, Start},
 };
-use crate::{model::Load, plan::Case};
+use crate::{
+    bench::{LoadPlan, Progress, baseline::LoadBaseline},
+    model::Load,
+    plan::Case,
+};
 
 /// Load tests.
 #[derive(Debug)]
@@ -24,6 +28,12 @@ pub struct BenchPlan {
     pub program: PathBuf,
     /// Number of connections to a server; absent: depends on the load and the transport.
     pub connections: Option<usize>,
+    /// Process id of a server with a URL, to sample its resources.
+    pub pid: Option<i32>,
+    /// Whether load tests on servers that cannot pass any more are aborted.
+    pub abort: bool,
+    /// The earlier run to compare with.
+    pub baseline: Option<LoadBaseline>,
     /// The load tests.
     pub loads: Vec<LoadTask>,
 }
@@ -35,6 +45,32 @@ pub enum LoadTask {
     Server(Box<ServerConfig>, Load),
     /// On the mock server of a scenario.
     Mock(Box<Case>, Load),
+}
+
+impl LoadTask {
+    /// Whether it can be compared with the baseline.
+    fn check(&self, baseline: &LoadBaseline) -> Result<(), RunError> {
+        let (name, load) = match self {
+            Self::Server(_, load) => (&load.tool, load),
+            Self::Mock(case, load) => (&case.id, load),
+        };
+        let plan = LoadPlan::new(load).map_err(LoadCaseError::from)?;
+        Ok(baseline.check(name, &plan)?)
+    }
+}
+
+/// Executes one load test on a server, without a journal.
+///
+/// # Errors
+/// If the load is invalid or the server cannot be used. Failed calls are counted, not errors.
+pub async fn measure(
+    config: &ServerConfig,
+    load: &Load,
+    settings: LoadSettings,
+    progress: impl FnMut(Progress) + Send,
+    cancel: CancellationToken,
+) -> Result<LoadResult, RunError> {
+    Ok(load_server(config, load, settings, progress, cancel).await?)
 }
 
 pub(super) async fn execute(
@@ -54,15 +90,20 @@ pub(super) async fn execute(
         jobs: 1,
         probe: None,
     };
+    if let Some(baseline) = &plan.baseline {
+        plan.loads.iter().try_for_each(|task| task.check(baseline))?;
+    }
+    let settings = LoadSettings { connections: plan.connections, seed: plan.seed, pid: plan.pid, abort: plan.abort };
     let mut session = Session::start(&start, directory, events);
     for task in &plan.loads {
         let progress = |progress| session.load_progress(progress);
-        let result = match task {
-            LoadTask::Server(config, load) => {
-                load_server(config, load, plan.connections, plan.seed, progress, cancel.clone()).await?
-            }
+        let mut result = match task {
+            LoadTask::Server(config, load) => load_server(config, load, settings, progress, cancel.clone()).await?,
             LoadTask::Mock(case, load) => load_case(case, load, &plan.program, progress, cancel.clone()).await?,
         };
+        if let Some(baseline) = plan.baseline.as_ref().filter(|_| !cancel.is_cancelled()) {
+            baseline.apply(&mut result)?;
+        }
         session.load_finished(result);
         if cancel.is_cancelled() {
             break;

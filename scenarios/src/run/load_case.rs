@@ -10,8 +10,10 @@ use super::mocks::{MockContext, MockError, Mocks};
 use crate::{
     bench::{
         self, LoadPlan, PlanError, Progress,
+        abort::AbortRule,
         connect::{ClientCaller, LoadConnectError, usual_connections},
         raw::{self, RawTarget},
+        usage::{SampledProcesses, Sampler},
     },
     model::{Driver, Load},
     plan::Case,
@@ -46,41 +48,75 @@ pub enum LoadCaseError {
     NoServer(String),
 }
 
-/// Executes a load test on a server. Without `connections` the number depends on the load and the transport. The
-/// seed is that of random arrivals.
+/// What a load test needs in addition to server and load.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoadSettings {
+    /// Number of connections; absent: depends on the load and the transport.
+    pub connections: Option<usize>,
+    /// Seed of random arrivals.
+    pub seed: u64,
+    /// Process id of a server that runs on this machine and is called by URL, to sample its resources.
+    pub pid: Option<i32>,
+    /// Whether a run that cannot pass any more is aborted.
+    pub abort: bool,
+}
+
+/// Executes a load test on a server.
 ///
 /// # Errors
 /// If the load is invalid or the server cannot be used. Failed calls are counted, not errors.
 pub(super) async fn load_server(
     config: &ServerConfig,
     load: &Load,
-    connections: Option<usize>,
-    seed: u64,
-    progress: impl FnMut(Progress) + Send,
+    settings: LoadSettings,
+    mut progress: impl FnMut(Progress) + Send,
     cancel: CancellationToken,
 ) -> Result<LoadResult, LoadCaseError> {
-    let plan = LoadPlan::new(load)?.with_seed(seed);
-    let connections = connections.unwrap_or_else(|| usual_connections(&config.endpoint, &plan));
+    let plan = LoadPlan::new(load)?.with_seed(settings.seed);
+    let connections = settings.connections.unwrap_or_else(|| usual_connections(&config.endpoint, &plan));
     let caller = ClientCaller::connect(config, connections, load, &plan).await?;
     let driver = choose_driver(&caller, load).await?;
+    let mut rule = settings.abort.then(|| AbortRule::new(&plan));
+    let abort = cancel.child_token();
+    let cancel = abort.clone();
+    let progress = |now: Progress| {
+        progress(now);
+        if rule.as_mut().is_some_and(|rule| rule.observe(now)) {
+            abort.cancel();
+        }
+    };
     let (transport, mut result) = match driver {
         Driver::Client => {
-            let result = bench::run(&plan, caller.clone(), progress, cancel).await;
+            let sampler = Sampler::start(processes(settings, caller.processes()), plan.warmup());
+            let mut result = bench::run(&plan, caller.clone(), progress, cancel).await;
+            sampler.finish(&mut result, &plan);
             caller.close().await;
             (caller.transport(), result)
         }
         Driver::Raw => {
             let mut target = RawTarget::connect(config, caller, load, &plan).await.map_err(LoadCaseError::Raw)?;
-            let result = raw::run(&plan, &mut target, progress, cancel).await.map_err(LoadCaseError::Raw);
+            let sampler = Sampler::start(processes(settings, target.processes()), plan.warmup());
+            let mut result = raw::run(&plan, &mut target, progress, cancel).await.map_err(LoadCaseError::Raw);
+            if let Ok(result) = &mut result {
+                sampler.finish(result, &plan);
+            }
             let transport = target.transport().as_str();
             target.close().await;
             (transport, result?)
         }
     };
+    if let Some(rule) = rule {
+        rule.finish(&mut result);
+    }
     result.name.clone_from(&load.tool);
     result.transport = transport.to_owned();
     result.driver = driver.as_str().to_owned();
     Ok(result)
+}
+
+/// The processes to sample: the given one, or those that were started.
+fn processes(settings: LoadSettings, started: Vec<i32>) -> SampledProcesses {
+    settings.pid.map_or_else(|| SampledProcesses::started(started), SampledProcesses::tree)
 }
 
 /// The driver of a load: the raw one where it can do the work, unless the load names one. Closes the connections on an error.
@@ -121,7 +157,8 @@ pub(super) async fn load_case(
     let endpoint = mocks.endpoints.values().next().ok_or_else(no_server)?;
     let mut config = ServerConfig::new("mock", endpoint.for_client(&crate::model::ClientSetup::default()));
     config.protocol = case.revision.as_str().parse().map_or(RevisionChoice::Auto, RevisionChoice::Pinned);
-    let result = load_server(&config, load, None, case.seed, progress, cancel).await;
+    let settings = LoadSettings { seed: case.seed, ..LoadSettings::default() };
+    let result = load_server(&config, load, settings, progress, cancel).await;
     mocks.stop().await;
     let mut result = result?;
     result.name.clone_from(&case.id);

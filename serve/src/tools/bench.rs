@@ -87,6 +87,9 @@ pub(super) async fn bench_server(call: Call, arguments: Arguments) -> Result<Loa
         seed: fresh_seed(),
         program: call.workbench.settings().program.clone(),
         connections: arguments.connections.map(NonZeroUsize::get),
+        pid: None,
+        abort: false,
+        baseline: None,
         loads: vec![LoadTask::Server(Box::new(config), load)],
     };
     let finished = execute(&call, RunPlan::Bench(plan)).await?;

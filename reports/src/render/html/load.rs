@@ -1,9 +1,10 @@
 //! Load tests: figures, and charts as inline SVG.
 //!
-//! The run model has percentiles and no histogram, so the shape of the distribution is drawn from them.
+//! A result without a histogram, as those of older versions, has one that is drawn from its percentiles.
 
+use super::chart::{self, HEIGHT, Tick, TimeChart, WIDTH, unit};
 use crate::{
-    model::{Latency, LoadResult},
+    model::{HistogramBucket, Latency, LoadResult},
     render::{
         outcome::{self, duration, latency},
         text,
@@ -12,9 +13,8 @@ use crate::{
 
 /// Maximum number of kinds of errors.
 const MAX_ERRORS: usize = 10;
-/// Width and height of the area of a chart, in units of its view box; axes are outside.
-const WIDTH: f64 = 480.0;
-const HEIGHT: f64 = 180.0;
+/// Number of bars of a histogram.
+const BARS: usize = 48;
 
 /// A load test.
 pub(super) struct LoadView {
@@ -27,6 +27,9 @@ pub(super) struct LoadView {
     pub(super) latencies: Vec<(&'static str, String)>,
     pub(super) curve: Option<Curve>,
     pub(super) histogram: Option<Histogram>,
+    pub(super) over_time: Vec<TimeChart>,
+    /// Resources of the server process.
+    pub(super) process: Vec<String>,
     pub(super) errors: Vec<ErrorBar>,
     /// Kinds of errors that are not shown.
     pub(super) more_errors: usize,
@@ -49,12 +52,6 @@ pub(super) struct Dot {
     pub(super) y: String,
     pub(super) name: &'static str,
     pub(super) value: String,
-}
-
-/// A line of the grid.
-pub(super) struct Tick {
-    pub(super) at: String,
-    pub(super) label: String,
 }
 
 /// Share of the calls by latency.
@@ -94,7 +91,9 @@ impl LoadView {
             figures: figures(load),
             latencies: load.latency.iter().flat_map(percentiles).map(|(name, _, us)| (name, latency(us))).collect(),
             curve: load.latency.as_ref().map(curve),
-            histogram: load.latency.as_ref().map(histogram),
+            histogram: load.latency.as_ref().map(|measured| histogram(measured, &load.histogram)),
+            over_time: chart::over_time(load),
+            process: outcome::process(load),
             errors: errors(load),
             more_errors: load.errors.len().saturating_sub(MAX_ERRORS),
             thresholds: load
@@ -173,10 +172,6 @@ fn tick_label(us: f64) -> String {
     }
 }
 
-fn unit(value: f64) -> String {
-    format!("{value:.1}")
-}
-
 /// The horizontal axis counts nines, as tails are what matters: each step is ten times as rare.
 fn curve(measured: &Latency) -> Curve {
     const NINES_OF_MAX: f64 = 3.6;
@@ -195,10 +190,48 @@ fn curve(measured: &Latency) -> Curve {
     Curve { line: line.join(" "), dots, ticks }
 }
 
-/// One bar between each two percentiles. The area of a bar is its share of the calls.
-fn histogram(measured: &Latency) -> Histogram {
-    const MIN_WIDTH: f64 = 3.0;
+/// The share of the calls by latency.
+fn histogram(measured: &Latency, buckets: &[HistogramBucket]) -> Histogram {
     let scale = Scale::new(measured);
+    let bars =
+        if buckets.is_empty() { bars_of_percentiles(measured, &scale) } else { bars_of_buckets(buckets, &scale) };
+    let ticks = scale.ticks().into_iter().map(|(at, label)| Tick { at: unit(at * WIDTH), label }).collect();
+    Histogram { bars, ticks }
+}
+
+/// Bars of equal width on the logarithmic scale.
+fn bars_of_buckets(buckets: &[HistogramBucket], scale: &Scale) -> Vec<Bar> {
+    let mut bars: [Option<(u64, u64, u64)>; BARS] = [None; BARS];
+    for HistogramBucket(us, count) in buckets {
+        let position = ((scale.at(*us as f64) * BARS as f64) as usize).min(BARS - 1);
+        let (low, high, sum) = bars[position].unwrap_or((*us, *us, 0));
+        bars[position] = Some((low.min(*us), high.max(*us), sum.saturating_add(*count)));
+    }
+    let all = bars.iter().flatten().fold(0_u64, |all, (_, _, count)| all.saturating_add(*count)).max(1) as f64;
+    let most = bars.iter().flatten().map(|(_, _, count)| *count).max().unwrap_or(1).max(1) as f64;
+    let width = WIDTH / BARS as f64;
+    let bar = |(position, bar): (usize, &Option<(u64, u64, u64)>)| {
+        let (low, high, count) = (*bar)?;
+        let height = (count as f64 / most * HEIGHT).max(1.0);
+        Some(Bar {
+            x: unit(position as f64 * width),
+            y: unit(HEIGHT - height),
+            width: unit(width),
+            height: unit(height),
+            label: format!(
+                "{} to {}: {:.1} % of the calls",
+                latency(low as f64),
+                latency(high as f64),
+                count as f64 / all * 100.0
+            ),
+        })
+    };
+    bars.iter().enumerate().filter_map(bar).collect()
+}
+
+/// One bar between each two percentiles. The area of a bar is its share of the calls.
+fn bars_of_percentiles(measured: &Latency, scale: &Scale) -> Vec<Bar> {
+    const MIN_WIDTH: f64 = 3.0;
     let percentiles = percentiles(measured);
     let shares: Vec<_> = percentiles
         .windows(2)
@@ -220,8 +253,7 @@ fn histogram(measured: &Latency) -> Histogram {
             label: format!("{range}: {:.1} % of the calls", share * 100.0),
         }
     });
-    let ticks = scale.ticks().into_iter().map(|(at, label)| Tick { at: unit(at * WIDTH), label }).collect();
-    Histogram { bars: bars.collect(), ticks }
+    bars.collect()
 }
 
 fn errors(load: &LoadResult) -> Vec<ErrorBar> {
@@ -252,6 +284,19 @@ mod tests {
     }
 
     #[test]
+    fn the_histogram_shows_two_groups_of_latencies_apart() {
+        let measured = Latency { min_us: 1_000, max_us: 100_000, ..sample::load().latency.unwrap() };
+        let buckets = [HistogramBucket(1_000, 30), HistogramBucket(1_001, 30), HistogramBucket(100_000, 20)];
+        let bars = histogram(&measured, &buckets).bars;
+        let shown: Vec<_> = bars.iter().map(|bar| (bar.height.as_str(), bar.label.as_str())).collect();
+        assert_eq!(
+            shown,
+            [("180.0", "1.00 ms to 1.00 ms: 75.0 % of the calls"), ("60.0", "100 ms to 100 ms: 25.0 % of the calls")]
+        );
+        assert!(bars_of_buckets(&[HistogramBucket(u64::MAX, u64::MAX); 2], &Scale::new(&measured)).len() == 1);
+    }
+
+    #[test]
     fn equal_latencies_and_no_latencies_have_finite_charts() {
         for us in [0, 5, u64::MAX] {
             let measured = Latency {
@@ -264,7 +309,7 @@ mod tests {
                 p999_us: us,
                 max_us: us,
             };
-            let histogram = histogram(&measured);
+            let histogram = histogram(&measured, &[]);
             let numbers = histogram.bars.iter().flat_map(|bar| [&bar.x, &bar.y, &bar.width, &bar.height]);
             assert!(
                 numbers

@@ -8,7 +8,7 @@ use crate::{
     histogram_log::{Distribution, Merged},
     model::{Latency, LoadResult, Verdict},
     render::{
-        outcome::{duration, errors, generator, latency, sample, word},
+        outcome::{duration, errors, generator, latency, process, sample, word},
         paint::Paint,
         text,
     },
@@ -136,7 +136,7 @@ fn push_load(out: &mut String, load: &LoadResult, width: usize, paint: Paint) {
     if kinds.len() > MAX_ERROR_KINDS {
         out.push_str(&format!("  … [{} more kinds of errors]\n", kinds.len() - MAX_ERROR_KINDS));
     }
-    for line in generator(load) {
+    for line in generator(load).into_iter().chain(process(load)) {
         out.push_str(&format!("  {line}\n"));
     }
     for threshold in &load.thresholds {

@@ -86,6 +86,11 @@ impl RawTarget {
         self.transport
     }
 
+    /// Process ids of the servers, over stdio.
+    pub(crate) fn processes(&self) -> Vec<i32> {
+        self.processes.iter().filter_map(ServerProcess::pid).collect()
+    }
+
     /// Ends sessions and processes.
     pub(crate) async fn close(self) {
         drop(self.workers);

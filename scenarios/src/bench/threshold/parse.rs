@@ -31,6 +31,8 @@ impl Threshold {
             Limit::Time(time) => (time.as_secs_f64(), f64::INFINITY),
             Limit::Share(share) => (share, 1.0),
             Limit::Rate(rate) => (rate, f64::INFINITY),
+            // Memory can shrink.
+            Limit::Growth(_) => return None,
         };
         match self.operator {
             AtLeast if value == 0.0 => Some(ThresholdProblem::AlwaysPasses),
@@ -92,7 +94,10 @@ impl<'a> Cursor<'a> {
                 (share(limit), "a percentage from 0 to 100", "`1%`")
             }
             Metric::AchievedRate => (rate(limit), "a number of calls per second", "`100/s`"),
-            _ => (time(limit), "a duration", "`50ms` or `2s`"),
+            Metric::RssGrowth => (growth(limit), "a size per time", "`1MB/min` or `500KB/h`"),
+            Metric::Percentile(_) | Metric::Max | Metric::Mean | Metric::Min => {
+                (time(limit), "a duration", "`50ms` or `2s`")
+            }
         };
         read.ok_or_else(|| {
             let problem = match limit {
@@ -136,6 +141,28 @@ fn share(text: &str) -> Option<Limit> {
 
 fn rate(text: &str) -> Option<Limit> {
     number(text.strip_suffix("/s")?).map(Limit::Rate)
+}
+
+/// Parses `1MB/min`: bytes, KB, MB, GB or their binary forms, per s, min or h.
+fn growth(text: &str) -> Option<Limit> {
+    let (size, time) = text.split_once('/')?;
+    let minutes = match time {
+        "s" => 1.0 / 60.0,
+        "min" => 1.0,
+        "h" => 60.0,
+        _ => return None,
+    };
+    let units = [
+        ("KiB", 1_024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+        ("KB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("B", 1.0),
+    ];
+    let (digits, unit) = units.iter().find_map(|(name, unit)| Some((size.strip_suffix(name)?, unit)))?;
+    number(digits).map(|number| Limit::Growth(number * unit / minutes))
 }
 
 /// Parses a decimal number without sign, exponent, `inf` or `nan`.

@@ -99,12 +99,25 @@ fn says_what_is_wrong_and_where() {
         ("error_rate <= 100%", "this always passes", (0, 18), "choose a limit"),
         ("p99 < 0ms", "this never passes", (0, 9), "choose a limit"),
         ("offered_ratio > 100%", "this never passes", (0, 20), "choose a limit"),
+        ("rss_growth < 1MB", "`1MB` is not a size per time", (13, 3), "as in `1MB/min`"),
+        ("rss_growth < 1Mb/min", "`1Mb/min` is not a size per time", (13, 7), "as in `1MB/min`"),
         ("achieved_rate >= 0/s", "this always passes", (0, 20), "choose a limit"),
     ] {
         let error = text.parse::<Threshold>().unwrap_err();
         assert!(error.to_string().starts_with(problem), "{text}: {error}");
         assert_eq!((error.position, error.width), place, "{text}: {error:?}");
         assert!(error.advice.contains(advice), "{text}: {error:?}");
+    }
+}
+
+#[test]
+fn a_growth_has_a_size_and_a_time() {
+    for (text, bytes_per_minute) in
+        [("1MB/min", 1e6), ("60KB/h", 1e3), ("1KiB/s", 61_440.0), ("2.5GiB/min", 2_684_354_560.0), ("0B/min", 0.0)]
+    {
+        let threshold: Threshold = format!("rss_growth <= {text}").parse().unwrap();
+        let Limit::Growth(limit) = threshold.limit else { panic!("{threshold:?}") };
+        assert!((limit - bytes_per_minute).abs() < 1e-6, "{text}: {limit}");
     }
 }
 
@@ -127,6 +140,7 @@ fn a_threshold() -> impl Strategy<Value = (Metric, Operator, u32, String)> {
             let unit = match metric {
                 Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => "%",
                 Metric::AchievedRate => "/s",
+                Metric::RssGrowth => "KB/min",
                 _ => "ms",
             };
             (metric, operator, number, format!("{one}{}{two}{sign}{one}{number}{unit}{two}", metric.name()))
@@ -142,6 +156,7 @@ proptest! {
         let expected = match metric {
             Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => Limit::Share(f64::from(number) / 100.0),
             Metric::AchievedRate => Limit::Rate(f64::from(number)),
+            Metric::RssGrowth => Limit::Growth(f64::from(number) * 1_000.0),
             _ => Limit::Time(Duration::from_millis(number.into())),
         };
         prop_assert_eq!(threshold.limit, expected);
