@@ -230,12 +230,13 @@ impl PairedRuns<'_> {
         })
     }
 
-    /// Half the length of the interval of the metric that decides, as a share: the smallest difference from equal servers
-    /// that is seen. `None` without two pairs that have values. More pairs are needed while it exceeds the tolerance; this
-    /// does not depend on the difference itself, so it does not favor a verdict.
+    /// Whether the interval of the metric that decides is too wide: half of it exceeds both the tolerance, and half of the
+    /// difference. Equal servers rarely differ by the length of an interval, so the rule does not favor a verdict.
     #[must_use]
-    pub fn resolution(&self, decision: Decision) -> Option<f64> {
-        self.ratio(decision.metric, decision).map(|found| found.ratio).map(resolution)
+    pub fn needs_more_pairs(&self, decision: Decision) -> bool {
+        let Some(found) = self.ratio(decision.metric, decision) else { return false };
+        let difference = found.ratio.value.ln().abs();
+        resolution(found.ratio) > decision.tolerance.max(difference / 2.0)
     }
 
     fn ratio(&self, metric: CompareMetric, decision: Decision) -> Option<MetricRatio> {

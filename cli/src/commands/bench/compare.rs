@@ -44,7 +44,7 @@ pub(super) struct Args {
     /// Minimum number of pairs of runs, at least 5.
     #[arg(long, default_value_t = 20)]
     pairs: usize,
-    /// Number of pairs up to which more pairs are run while the 95 % interval is wider than the tolerance, as on a busy machine
+    /// Number of pairs up to which more pairs are run while the 95 % interval is too wide, as on a busy machine
     /// [default: three times --pairs].
     #[arg(long)]
     max_pairs: Option<usize>,
@@ -169,7 +169,7 @@ fn pairs(
         // The bootstrap takes some time, and a single pair changes little.
         if pair >= args.pairs && (pair - args.pairs).is_multiple_of(5) {
             let compared = PairedRuns { servers: [String::new(), String::new()], pairs: &pairs };
-            if compared.resolution(decision).is_none_or(|resolution| resolution <= decision.tolerance) {
+            if !compared.needs_more_pairs(decision) {
                 break;
             }
         }

@@ -122,12 +122,17 @@ fn an_interval_that_is_too_wide_is_a_warning() {
     let pairs: Vec<_> = (0..8).map(|_| [run(), run()]).collect();
     let found = compare(&pairs, CompareMetric::P50).unwrap();
     assert_eq!(found.difference, Difference::None);
-    let resolution = |pairs: &[[LoadResult; 2]]| {
+    let needs_more = |pairs: &[[LoadResult; 2]]| {
         let servers = [String::new(), String::new()];
-        PairedRuns { servers, pairs }.resolution(Decision { metric: CompareMetric::P50, tolerance: 0.02, seed: 1 })
+        let decision = Decision { metric: CompareMetric::P50, tolerance: 0.02, seed: 1 };
+        PairedRuns { servers, pairs }.needs_more_pairs(decision)
     };
-    assert!(resolution(&pairs).is_some_and(|resolution| resolution > 0.1));
-    let steady: Vec<_> = (0..8).map(|_| [result(1_000.0, 100), result(1_010.0, 100)]).collect();
-    assert!(resolution(&steady).is_some_and(|resolution| resolution < 0.001));
+    assert!(needs_more(&pairs));
+    let similar: Vec<_> = (0..8).map(|_| [result(1_000.0, 100), result(1_010.0, 100)]).collect();
+    assert!(!needs_more(&similar));
+    // Varies by more than the tolerance, but the difference is much larger.
+    let far: Vec<_> =
+        (0..8).map(|pair| [result(1_000.0, 100), result(3_000.0 + 100.0 * f64::from(pair), 100)]).collect();
+    assert!(!needs_more(&far));
     assert!(found.warnings.iter().any(|warning| warning.contains("the interval is wide")), "{:?}", found.warnings);
 }
