@@ -44,7 +44,7 @@ fn histograms_of_several_logs_have_common_percentiles() {
         let output = output.to_str().expect("UTF-8");
         let load = ["--users", "1", "--duration", "200ms", "--warmup", "1ms", "--tool", "echo", "--arguments"];
         let rest = [r#"{"message":"hi"}"#, "--quiet", "--format", "hdr", "--output", output];
-        let server = ["--", program, "mock", "stdio", "everything"];
+        let server = ["--", program, "mock", "stdio", "minimal"];
         let bench = run(&[&load[..], &rest, &server].concat());
         assert!(bench.status.success(), "{}", text(&bench.stderr));
         logs.push(format!("{output}/latency.hlog"));
@@ -75,7 +75,7 @@ fn a_worker_checks_the_tool_before_it_looks_for_a_master() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     let connected = thread::spawn(move || listener.accept());
-    let server = ["--", env!("CARGO_BIN_EXE_mcp-workbench"), "mock", "stdio", "everything"];
+    let server = ["--", env!("CARGO_BIN_EXE_mcp-workbench"), "mock", "stdio", "minimal"];
     let unknown = run(&[&["worker", "--locust", &address, "--tool", "ecko"][..], &server].concat());
     assert_eq!(unknown.status.code(), Some(2), "{}", text(&unknown.stderr));
     assert!(text(&unknown.stderr).contains("echo"), "{}", text(&unknown.stderr));
