@@ -112,8 +112,7 @@ fn build() -> Finding {
 /// Servers over stdio are stopped with all of their processes, which needs `/proc` and pidfds.
 fn processes() -> Finding {
     let help = "servers over stdio cannot be stopped reliably; mount /proc, and use Linux 5.3 or newer";
-    let children = std::fs::read_to_string("/proc/self/task/1/children")
-        .or_else(|_| std::fs::read_to_string(format!("/proc/self/task/{}/children", getpid().as_raw_nonzero())));
+    let children = std::fs::read_to_string(format!("/proc/self/task/{}/children", getpid().as_raw_nonzero()));
     match (pidfd_open(getpid(), PidfdFlags::empty()), children) {
         (Ok(_), Ok(_)) => Finding::ok("processes", "pidfds and /proc work"),
         (Err(error), _) => Finding::failed("processes", format!("no pidfd can be opened: {error}"), help),

@@ -35,7 +35,7 @@ use crate::{
 
 /// Minimum log level of one request (2026-07-28, utilities, "Logging").
 pub(crate) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// Timeout for the exit status of a process whose pipe was closed.
+/// Timeout for the reason why a connection ended: the exit status of a process whose pipe was closed, or an error of rmcp.
 const EXIT_STATUS_WAIT: Duration = Duration::from_millis(300);
 
 /// Idle and total timeout of one request, and its cancellation token.

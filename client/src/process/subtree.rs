@@ -92,8 +92,7 @@ impl ProcessEntry {
     #[must_use]
     pub fn resident_kb(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        resident.and_then(|text| text.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+        parse_resident_kb(&status).unwrap_or_default()
     }
 
     /// Its resources; `None` if it has exited.
@@ -115,6 +114,11 @@ impl ProcessEntry {
             let _ = pidfd_send_signal(&fd, signal);
         }
     }
+}
+
+fn parse_resident_kb(status: &str) -> Option<u64> {
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    resident.split_whitespace().next()?.parse().ok()
 }
 
 /// CPU time and number of threads.
@@ -181,6 +185,8 @@ mod tests {
         let stat = b"7 (a) b) S 1 7 7 0 -1 0 1 2 3 4 150 50 20 30 20 0 9 0 99 1000 25 0".to_vec();
         assert_eq!(parse_times(&stat), Some((Duration::from_millis(2_500), 9)));
         assert_eq!(parse_times(b"7 (a) S 1 2 3"), None);
+        assert_eq!(parse_resident_kb("Name:\tx\nVmRSS:\t   1024 kB\n"), Some(1_024));
+        assert_eq!(parse_resident_kb("VmSize: 3 kB"), None);
         let own = process(i32::try_from(std::process::id()).unwrap()).unwrap().usage().unwrap();
         assert!(own.threads >= 1 && own.fds.is_some_and(|fds| fds >= 3), "{own:?}");
         let foreign = ResourceUsage { fds: None, ..own };
