@@ -31,6 +31,9 @@ pub(super) fn run(root: &Path, wanted: &[&str]) -> Result<Results, CommandError>
     for (program, tests) in tests_of {
         let output = program.run(&tests).with_context(|| format!("cannot run {}", program.executable.display()));
         let printed = output.map_err(CommandError::environment)?;
+        if let Some(failures) = failures(&printed) {
+            eprintln!("{}: {failures}", program.source.display());
+        }
         results.extend(tests.into_iter().map(|test| (test.to_owned(), status(test, &printed))));
     }
     Ok(results)
@@ -114,6 +117,11 @@ impl Program {
     }
 }
 
+/// What the failed tests of a program printed: libtest's section `failures:`.
+fn failures(printed: &str) -> Option<&str> {
+    printed.find("\nfailures:\n").map(|start| printed[start..].trim())
+}
+
 /// The status of a test in the output of its program.
 fn status(wanted: &str, printed: &str) -> ProofStatus {
     let Some((file, name)) = wanted.split_once("::") else { return ProofStatus::Failed };
@@ -161,6 +169,14 @@ mod tests {
             assert_eq!(built(source).has(root, test), expected, "{source} {test}");
         }
         assert_eq!(program(r#"{"reason":"build-finished","success":true}"#), None);
+    }
+
+    #[test]
+    fn only_the_output_of_failed_tests_is_shown() {
+        let passed = "running 1 test\ntest starts ... ok\n\ntest result: ok. 1 passed; 0 failed\n";
+        assert_eq!(failures(passed), None);
+        let failed = "running 1 test\ntest ends ... FAILED\n\nfailures:\n\n---- ends stdout ----\nexit status 3\n";
+        assert_eq!(failures(failed), Some("failures:\n\n---- ends stdout ----\nexit status 3"));
     }
 
     #[test]
