@@ -159,7 +159,7 @@ pub(super) async fn execute(
                 }
                 let judged = judge.judge(case.recorded(evidence)).await?;
                 if judged.depends_on_time && needs_token_in.is_none() {
-                    doubtful.push((Alone { run: &run, case }, judged));
+                    doubtful.push((Alone { run: &run, cases: &cases, case }, judged));
                 } else {
                     session.case_finished(judged);
                 }
@@ -324,7 +324,7 @@ impl<'r> Run<'r> {
             if let Err(reason) = applies(&case.scenario, self.facts, case.revision) {
                 let evidence = Evidence::skipped(&case.scenario, self.facts.transport, case.revision, reason);
                 skipped.push((case.clone(), evidence));
-            } else if case.scenario.session == SessionUse::Own || self.is_better_alone(case) {
+            } else if !self.shares_session(case) {
                 own.push(case.clone());
             } else if let Some(position) = sessions.iter().position(|peer| peer.revision() == case.revision) {
                 shared[position].push(case.clone());
@@ -355,6 +355,27 @@ impl<'r> Run<'r> {
         units
     }
 
+    /// Whether the scenario of the case runs in the session of its revision.
+    fn shares_session(&self, case: &ServerCase) -> bool {
+        case.scenario.session != SessionUse::Own && !self.is_better_alone(case)
+    }
+
+    fn shared_session(&self, revision: Revision) -> SharedSession<'r> {
+        let Self { plan, facts, cancel } = *self;
+        let (target, startup, call_tools) = (&plan.target, plan.startup, &plan.call_tools);
+        SharedSession { target, facts, revision, startup, call_tools, cancel }
+    }
+
+    /// Runs the shared session of a revision again, for the case that judges all of it. `None` if it cannot be opened.
+    async fn share_again(&self, case: &ServerCase, all: &[ServerCase]) -> Option<Evidence> {
+        let applies = |other: &&ServerCase| applies(&other.scenario, self.facts, other.revision).is_ok();
+        let shared = all.iter().filter(|other| other.revision == case.revision && self.shares_session(other));
+        let shared: Vec<ServerCase> = shared.filter(applies).cloned().collect();
+        let peer = self.shared_session(case.revision).open(1).await.ok()?;
+        let recorded = self.share(peer, shared).await;
+        recorded.into_iter().find(|(other, _)| other.index == case.index).map(|(_, evidence)| evidence)
+    }
+
     /// A session of a URL costs no process, so long scenarios run at the same time as the others.
     fn is_better_alone(&self, case: &ServerCase) -> bool {
         self.facts.transport != Transport::Stdio && case.scenario.once && case.scenario.session == SessionUse::Shared
@@ -376,19 +397,11 @@ impl<'r> Run<'r> {
     }
 
     fn share(&self, peer: Peer, cases: Vec<ServerCase>) -> impl Future<Output = Recorded> + Send + use<'r> {
-        let Self { plan, facts, cancel } = *self;
+        let (cancel, session) = (self.cancel, self.shared_session(peer.revision()));
         async move {
             let (whole, mut cases): (Vec<_>, Vec<_>) =
                 cases.into_iter().partition(|case| case.scenario.session == SessionUse::Whole);
             cases.sort_by_key(position);
-            let session = SharedSession {
-                target: &plan.target,
-                facts,
-                revision: peer.revision(),
-                startup: plan.startup,
-                call_tools: &plan.call_tools,
-                cancel,
-            };
             let scenarios: Vec<Arc<Scenario>> = cases.iter().map(|case| Arc::clone(&case.scenario)).collect();
             let shared = session.run(peer, &scenarios).await;
             let mut recorded: Recorded = cases.into_iter().zip(shared.scenarios).collect();
@@ -415,14 +428,19 @@ impl<'r> Run<'r> {
     }
 }
 
-/// A case in a session of its own, with longer timeouts.
+/// A case in a session of its own, with longer timeouts, or the shared session again.
 struct Alone<'r> {
     run: &'r Run<'r>,
+    /// All cases of the run.
+    cases: &'r [ServerCase],
     case: ServerCase,
 }
 
 impl Repeatable for Alone<'_> {
     async fn once_more(&self) -> Result<Option<Evidence>, RunError> {
+        if self.case.scenario.session == SessionUse::Whole {
+            return Ok(self.run.share_again(&self.case, self.cases).await);
+        }
         let recorded = self.run.alone(self.case.clone(), LENIENCY).await.pop();
         Ok(recorded.map(|(_, evidence)| evidence))
     }

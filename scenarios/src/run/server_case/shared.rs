@@ -92,7 +92,7 @@ impl SharedSession<'_> {
                     Err(format!("the server is slow: its session took over {} s", MAX_TIME.as_secs()))
                 }
                 MAX_SESSIONS => Err(format!("the server ended or stopped responding in {MAX_SESSIONS} sessions")),
-                _ => self.reopen(next_id).await,
+                _ => self.open(next_id).await,
             };
             match opened {
                 Ok(opened) => peer = opened,
@@ -106,8 +106,8 @@ impl SharedSession<'_> {
         collected
     }
 
-    /// Opens a further session, with request ids from `next_id`.
-    async fn reopen(&self, next_id: i64) -> Result<Peer, String> {
+    /// Opens a session, with request ids from `next_id`.
+    pub(crate) async fn open(&self, next_id: i64) -> Result<Peer, String> {
         let opened = Peer::open(self.target, self.facts.transport, self.revision).await;
         let mut peer = opened.map_err(|error| error.to_string())?.continuing(next_id);
         match handshake(&mut peer, self.facts, self.startup).await.1 {
