@@ -225,6 +225,18 @@ pub struct ProcessEvidence {
     pub left: Vec<ObservedProcess>,
     /// When the last process below it exited; absent if some were left.
     pub empty_us: Option<u64>,
+    /// What it and the processes below it used, where that was sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// What a client used, without the mock servers of the case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// The most memory in use in a sample, in bytes.
+    pub memory: u64,
+    /// CPU time in microseconds.
+    pub cpu_us: u64,
 }
 
 /// An observed process.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 mod agent;
 mod authorization;
 mod axes;
+mod byte_size;
 mod client_step;
 mod expect;
 mod input;
@@ -27,12 +28,14 @@ mod user;
 pub use agent::{AgentRules, AgentSetup, ServerPolicy, UserApproval};
 pub use authorization::{Authorization, TokenGrant};
 pub use axes::{Revision, Subject, Transport};
+pub use byte_size::ByteSize;
 pub use client_step::{
     Await, Call, ClientStep, Command, Complete, Connect, Finish, GetPrompt, List, LogLevel, ResourceStep, Search,
     SetRoots, StatusStep,
 };
 pub use expect::{
-    EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,
+    EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, UsageExpectation,
+    ValueExpectation,
 };
 pub use input::{Input, Responses, Stop};
 pub use load::{Arrivals, Closed, Driver, Load, LoadExpect, Open, Shape, Stage};

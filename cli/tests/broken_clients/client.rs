@@ -42,6 +42,9 @@ use serde_json::Value;
 /// Environment variable with the context of a case: the servers, the steps, and the report file.
 pub(crate) const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 
+/// Number of bytes that a client uses for nothing, more than any scenario allows.
+const HOARD: usize = 450_000_000;
+
 /// Executes the steps of the context. The arguments are `--defect <name>`, `--habit <name>`, `--mode <name>`, `--round
 /// <number>` and the URL of the server, which the context contains too.
 pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
@@ -76,10 +79,13 @@ fn run(mut flaw: Flaw, mode: ClientMode, round: Option<usize>) -> anyhow::Result
     let word = |key: &str| context[key].as_str().unwrap_or_default();
     let case = format!("{}@{}@{}", word("name"), word("transport"), word("revision"));
     flaw.change = round.and_then(|round| alter::in_round(round, &case));
+    // Memory counts when it was written to.
+    let hoard = vec![1_u8; if flaw.is(Defect::HoardsMemory) { HOARD } else { 0 }];
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let driven = runtime.block_on(idle::act(&context, flaw, mode));
     // Tasks may still read from servers.
     runtime.shutdown_background();
+    drop(std::hint::black_box(hoard));
     driven
 }
 

@@ -495,6 +495,11 @@ pub(crate) const ROWS: &[Row] = &[
     fails(DiesOfLateReply, "timeouts/late-reply-ignored@stdio@2025-11-25", "late-responses-do-no-harm"),
     fails(DiesOfLateReply, "timeouts/late-reply-ignored@stdio@2026-07-28", "late-responses-do-no-harm"),
     fails(TakesLateReply, "timeouts/late-reply-ignored@stdio@2025-11-25", "steps[2].call.text"),
+    // Load.
+    fails(HoardsMemory, "client-load/many-tools@stdio@2025-11-25", "expect.usage.memory"),
+    fails(HoardsMemory, "client-load/notification-flood@streamable-http@2025-11-25", "expect.usage.memory"),
+    fails(HoardsMemory, "client-load/huge-result@stdio@2025-11-25", "expect.usage.memory"),
+    fails(HoardsMemory, "client-load/many-sessions@streamable-http@2025-11-25", "expect.usage.memory"),
     // Processes.
     fails(LeavesServer, "orphans/ignores-closed-input@stdio@2025-11-25", "no-process-left"),
     warns(DisconnectsLate, "orphans/normal-close@stdio@2025-11-25", "expect.processes.gone_after_disconnect"),

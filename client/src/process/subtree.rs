@@ -19,6 +19,8 @@ pub struct ResourceUsage {
     pub resident_kb: u64,
     /// CPU time since the start, with that of children that exited.
     pub cpu: Duration,
+    /// CPU time since the start, without that of children.
+    pub own_cpu: Duration,
     /// Open file descriptors; `None` if one of the processes belongs to another user.
     pub fds: Option<u64>,
     /// Threads.
@@ -33,6 +35,7 @@ impl ResourceUsage {
             processes: self.processes + other.processes,
             resident_kb: self.resident_kb + other.resident_kb,
             cpu: self.cpu + other.cpu,
+            own_cpu: self.own_cpu + other.own_cpu,
             fds: self.fds.zip(other.fds).map(|(one, other)| one + other),
             threads: self.threads + other.threads,
         }
@@ -99,10 +102,10 @@ impl ProcessEntry {
     #[must_use]
     pub fn usage(&self) -> Option<ResourceUsage> {
         let stat = fs::read(format!("/proc/{}/stat", self.pid)).ok()?;
-        let (cpu, threads) = parse_times(&stat)?;
+        let (own_cpu, cpu, threads) = parse_times(&stat)?;
         let open = fs::read_dir(format!("/proc/{}/fd", self.pid)).ok();
         let fds = open.map(|entries| entries.count() as u64);
-        Some(ResourceUsage { processes: 1, resident_kb: self.resident_kb(), cpu, fds, threads })
+        Some(ResourceUsage { processes: 1, resident_kb: self.resident_kb(), cpu, own_cpu, fds, threads })
     }
 
     /// Sends a signal, unless its id was reused.
@@ -121,14 +124,14 @@ fn parse_resident_kb(status: &str) -> Option<u64> {
     resident.split_whitespace().next()?.parse().ok()
 }
 
-/// CPU time and number of threads.
-fn parse_times(stat: &[u8]) -> Option<(Duration, u64)> {
+/// CPU time without and with that of children, and number of threads.
+fn parse_times(stat: &[u8]) -> Option<(Duration, Duration, u64)> {
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let text = std::str::from_utf8(&stat[end + 1..]).ok()?;
     let fields: Vec<u64> = text.split_ascii_whitespace().map(|field| field.parse().unwrap_or_default()).collect();
+    let time = |ticks: &[u64]| TICK * u32::try_from(ticks.iter().sum::<u64>()).unwrap_or(u32::MAX);
     // utime, stime, cutime and cstime.
-    let ticks: u64 = fields.get(11..15)?.iter().sum();
-    Some((TICK * u32::try_from(ticks).unwrap_or(u32::MAX), *fields.get(17)?))
+    Some((time(fields.get(11..13)?), time(fields.get(11..15)?), *fields.get(17)?))
 }
 
 /// A living process.
@@ -183,7 +186,7 @@ mod tests {
     #[test]
     fn sums_the_resources_of_processes() {
         let stat = b"7 (a) b) S 1 7 7 0 -1 0 1 2 3 4 150 50 20 30 20 0 9 0 99 1000 25 0".to_vec();
-        assert_eq!(parse_times(&stat), Some((Duration::from_millis(2_500), 9)));
+        assert_eq!(parse_times(&stat), Some((Duration::from_millis(2_000), Duration::from_millis(2_500), 9)));
         assert_eq!(parse_times(b"7 (a) S 1 2 3"), None);
         assert_eq!(parse_resident_kb("Name:\tx\nVmRSS:\t   1024 kB\n"), Some(1_024));
         assert_eq!(parse_resident_kb("VmSize: 3 kB"), None);

@@ -1,8 +1,10 @@
 //! Evaluates the expectations of a scenario on steps, frames, processes and events.
 
+mod processes;
+
 use std::borrow::Cow;
 
-use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
+use evidence::{Direction, Frame, Http};
 use regex::Regex;
 use reports::model::{CheckResult, Profile, Requirement, Verdict};
 use serde_json::Value;
@@ -18,6 +20,7 @@ use crate::{
     model::{
         AnyStep, ClientStep, Expect, FrameExpectation, HttpExpectation, Scenario, Sender, Subject, ValueExpectation,
     },
+    parameter_headers,
 };
 
 /// Maximum number of frames that the result of a step names.
@@ -62,6 +65,7 @@ impl<'a> Expected<'a> {
             self.frames(index, expectation);
         }
         self.processes();
+        self.usage();
         self.events();
         if let Some(limit) = self.scenario.expect.within {
             let held = u128::from(self.evidence.elapsed_us) <= limit.0.as_micros();
@@ -442,55 +446,6 @@ impl<'a> Expected<'a> {
         );
     }
 
-    fn processes(&mut self) {
-        let Some(expected) = &self.scenario.expect.processes else { return };
-        let Some(process) = &self.evidence.process else {
-            let observed = "no process was observed".to_owned();
-            return self.push("expect.processes", Verdict::Blocked, "processes are observed".into(), observed, vec![]);
-        };
-        if let Some(wanted) = expected.started {
-            let starts = |frame: &&Frame| {
-                matches!(frame.body, Body::Event(ConnectionEvent::Opened | ConnectionEvent::ChildStarted))
-            };
-            let frames: Vec<u64> = self.evidence.frames.iter().filter(starts).map(|frame| frame.seq).collect();
-            let observed = format!("{} were started", frames.len());
-            let expected = format!("at least {wanted} server processes are started");
-            self.add("expect.processes.started", frames.len() >= wanted, expected, observed, frames);
-        }
-        if let Some(limit) = expected.gone_after_disconnect {
-            let began = self.evidence.steps.iter().find(|outcome| {
-                let step = outcome.step.and_then(|index| self.scenario.steps.client().get(index));
-                let happened = !matches!(outcome.outcome, Outcome::Skipped(_));
-                happened && matches!(step, Some(ClientStep::Disconnect(_)))
-            });
-            let expected = format!("no server process exists {limit} after the start of the disconnect");
-            let is_untimed = began.is_some_and(|outcome| !outcome.is_timed());
-            let Some(began) = began.filter(|_| !is_untimed).map(|outcome| outcome.began_us) else {
-                if is_untimed || self.evidence.profile == Profile::Sdk {
-                    return;
-                }
-                let observed = "the client did not reach the disconnect".to_owned();
-                return self.push(
-                    "expect.processes.gone_after_disconnect",
-                    Verdict::Blocked,
-                    expected,
-                    observed,
-                    vec![],
-                );
-            };
-            let last = process.seen.iter().filter(|seen| seen.server).map(|seen| seen.last_us).max();
-            let lived = last.unwrap_or(began).saturating_sub(began);
-            // The workbench terminated processes that outlived the client, so their lifetime is unknown.
-            let left = process.left.iter().filter(|left| left.server).count();
-            let held = left == 0 && u128::from(lived) <= limit.0.as_micros();
-            let observed = match left {
-                0 => format!("the last one was seen {} after it", millis(lived)),
-                left => format!("{left} outlived the client"),
-            };
-            self.add("expect.processes.gone_after_disconnect", held, expected, observed, vec![]);
-        }
-    }
-
     fn events(&mut self) {
         if self.evidence.profile == Profile::Sdk {
             return;
@@ -547,7 +502,12 @@ fn envelope_matches(expectation: &HttpExpectation, envelope: &Http) -> bool {
     let matches = |(name, pattern): (&String, &String)| {
         // The loader rejects invalid regular expressions.
         let pattern = Regex::new(pattern);
-        envelope.headers.get(name).is_some_and(|value| pattern.is_ok_and(|pattern| pattern.is_match(value)))
+        envelope.headers.get(name).is_some_and(|value| {
+            // A client may encode a value that needs no encoding (2026-07-28, basic/transports/streamable-http#value-encoding).
+            let decoded = parameter_headers::decoded(value);
+            pattern
+                .is_ok_and(|pattern| pattern.is_match(value) || decoded.is_some_and(|value| pattern.is_match(&value)))
+        })
     };
     expectation.method.as_ref().is_none_or(|method| envelope.method.as_ref() == Some(method))
         && expectation.status.is_none_or(|status| envelope.status == Some(status))

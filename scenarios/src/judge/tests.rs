@@ -12,7 +12,7 @@ use super::{
     transcript::{Body, ConnectionEvent, Direction, Frame, WORK},
 };
 use crate::{
-    evidence::{Evidence, Outcome},
+    evidence::{Evidence, Outcome, ProcessEvidence, Usage},
     model::{Revision, Scenario},
 };
 
@@ -198,6 +198,25 @@ fn a_rejected_handshake_shows_that_a_library_knows_only_handshakes() {
     let rejected = || EvidenceBuilder::http(MODERN).client(initialize(1, "2025-11-25"));
     assert!(is_left_out(rejected()));
     assert!(!is_left_out(rejected().client(modern(2, "server/discover", json!({})))));
+}
+
+#[test]
+fn what_a_client_uses_is_compared_with_the_limits() {
+    let scenario = scenario("steps: [{ list: {} }]\nexpect: { usage: { memory: 400MB, cpu: 2s } }");
+    for (used, expected) in [
+        (Some((400_000_000, 2_000_000)), vec![("memory", Verdict::Passed), ("cpu", Verdict::Passed)]),
+        (Some((400_000_001, 2_000_001)), vec![("memory", Verdict::Failed), ("cpu", Verdict::Failed)]),
+        (None, vec![("", Verdict::Skipped)]),
+    ] {
+        let mut evidence = EvidenceBuilder::stdio(LEGACY).greet().build();
+        let usage = used.map(|(memory, cpu_us)| Usage { memory, cpu_us });
+        evidence.process = Some(ProcessEvidence { usage, ..ProcessEvidence::default() });
+        let case = judge("a/b", &scenario, &evidence);
+        let checks =
+            case.checks.iter().filter_map(|check| Some((check.id.strip_prefix("expect.usage")?, check.verdict)));
+        let checks: Vec<_> = checks.map(|(id, verdict)| (id.trim_start_matches('.'), verdict)).collect();
+        assert_eq!(checks, expected);
+    }
 }
 
 /// A client that lists, calls with progress tokens, and cancels, without end.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Revision;
+use super::{ByteSize, Revision};
 
 /// The expected outcome of a step. Without `error` and `either`, the step must succeed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +87,9 @@ pub struct Expectations {
     /// Processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<ProcessExpectation>,
+    /// Memory and CPU time of the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageExpectation>,
     /// The whole case must end within this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<HumanDuration>,
@@ -190,4 +193,17 @@ pub struct ProcessExpectation {
     /// Maximum lifetime of processes after the start of a `disconnect` step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gone_after_disconnect: Option<HumanDuration>,
+}
+
+/// Limits of what a client uses, with the processes below it and without the mock servers. It is sampled 40 times a second on
+/// Linux; other systems skip it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct UsageExpectation {
+    /// Maximum memory in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ByteSize>,
+    /// Maximum CPU time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<HumanDuration>,
 }

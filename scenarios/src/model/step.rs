@@ -350,6 +350,10 @@ pub struct CallTools {
     /// Whether each call asks for a task. Only tools without task support are called [default: false].
     #[serde(default)]
     pub task: bool,
+    /// Whether the user and the model refuse what the server requests during the calls: forms are dismissed, sampling and roots
+    /// get errors [default: false].
+    #[serde(default)]
+    pub refuse: bool,
     /// The log level in the metadata of each call (2026-07-28) [default: none].
     #[serde(default)]
     pub log_level: Option<String>,

@@ -242,7 +242,7 @@ fn waits_to_die(case: &Case, records: &[PathBuf]) -> bool {
 }
 
 /// Waits until the client exits, or terminates it at its deadline; returns whether it did. Observes the process tree if
-/// the scenario has expectations of it, and kills the client at its `die` step.
+/// the scenario has expectations of it or of its usage, and kills the client at its `die` step.
 ///
 /// Only a case with a `die` step needs the report while the client runs. Other clients append to a plain file, by the
 /// contract, and no portable notification exists for that, so these few cases poll it. A client without a report is killed
@@ -255,7 +255,7 @@ async fn watch(
     report: &mut ClientReport,
     records: &[PathBuf],
 ) -> bool {
-    let observes = case.scenario.expect.processes.is_some();
+    let observes = case.scenario.expect.processes.is_some() || case.scenario.expect.usage.is_some();
     let mut dies = case.scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Die(_)));
     let mut death = None;
     // An interpreter may need seconds to start, which say nothing about the client.

@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::{
     contract::now_us,
-    evidence::{ObservedProcess, ProcessEvidence},
+    evidence::{ObservedProcess, ProcessEvidence, Usage},
     supervised::Supervised,
 };
 
@@ -73,6 +73,10 @@ pub(super) struct ClientProcess {
     folder: String,
     stderr: JoinHandle<Vec<u8>>,
     seen: BTreeMap<i32, ObservedProcess>,
+    /// CPU time of each process without the mock servers.
+    cpu: BTreeMap<i32, Duration>,
+    /// The most memory in use, in KiB.
+    memory_kb: u64,
     killed_on_purpose: bool,
 }
 
@@ -117,6 +121,8 @@ impl ClientProcess {
             folder: folder.to_string_lossy().into_owned(),
             stderr: tokio::spawn(keep_end(stderr)),
             seen: BTreeMap::new(),
+            cpu: BTreeMap::new(),
+            memory_kb: 0,
             killed_on_purpose: false,
         })
     }
@@ -126,9 +132,10 @@ impl ClientProcess {
         self.supervised.ended().await;
     }
 
-    /// Records the processes that exist below the client.
+    /// Records the processes that exist below the client, and what those of the client use.
     pub(super) fn observe(&mut self) {
         let now = now_us();
+        let mut memory_kb = 0;
         for process in descendants(self.supervised.pid) {
             let seen = self.seen.entry(process.pid).or_insert_with(|| {
                 let command = process.argv().join(" ");
@@ -142,7 +149,21 @@ impl ClientProcess {
                 }
             });
             seen.last_us = now;
+            if !seen.server
+                && let Some(used) = process.usage()
+            {
+                memory_kb += used.resident_kb;
+                self.cpu.insert(process.pid, used.own_cpu);
+            }
         }
+        self.memory_kb = self.memory_kb.max(memory_kb);
+    }
+
+    /// What the client used, if it was observed.
+    fn usage(&self) -> Option<Usage> {
+        let cpu: Duration = self.cpu.values().sum();
+        let cpu_us = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX);
+        (self.memory_kb > 0).then_some(Usage { memory: self.memory_kb * 1024, cpu_us })
     }
 
     /// Kills the client with SIGKILL at its `die` step. `pid` is the process id that the client reported.
@@ -207,6 +228,7 @@ impl ClientProcess {
             seen: std::mem::take(&mut self.seen).into_values().collect(),
             empty_us: left.is_empty().then_some(ended),
             left,
+            usage: self.usage(),
         };
         (evidence, String::from_utf8_lossy(&stderr).into_owned())
     }

@@ -190,6 +190,8 @@ pub(crate) enum Defect {
     SendsIncompleteCommands,
     IgnoresMentions,
     ReportsAllAsConnected,
+    // Load.
+    HoardsMemory,
     // Timeouts.
     NoTimeout,
     NoCancel,

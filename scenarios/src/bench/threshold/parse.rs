@@ -6,6 +6,7 @@ use diagnostics::nearest;
 use mock_servers::HumanDuration;
 
 use super::{Limit, Metric, Operator, Threshold, ThresholdError, ThresholdProblem};
+use crate::model::ByteSize;
 
 impl FromStr for Threshold {
     type Err = ThresholdError;
@@ -152,17 +153,8 @@ fn growth(text: &str) -> Option<Limit> {
         "h" => 60.0,
         _ => return None,
     };
-    let units = [
-        ("KiB", 1_024.0),
-        ("MiB", 1_048_576.0),
-        ("GiB", 1_073_741_824.0),
-        ("KB", 1e3),
-        ("MB", 1e6),
-        ("GB", 1e9),
-        ("B", 1.0),
-    ];
-    let (digits, unit) = units.iter().find_map(|(name, unit)| Some((size.strip_suffix(name)?, unit)))?;
-    number(digits).map(|number| Limit::Growth(number * unit / minutes))
+    let size: ByteSize = size.parse().ok()?;
+    Some(Limit::Growth(size.0 as f64 / minutes))
 }
 
 /// Parses a decimal number without sign, exponent, `inf` or `nan`.

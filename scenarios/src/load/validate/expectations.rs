@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error_kinds::expected_kinds,
-    model::{Expect, FrameExpectation, HttpExpectation, Transport},
+    model::{ByteSize, Expect, FrameExpectation, HttpExpectation, Subject, Transport},
 };
 
 /// Checks the expectations of the whole case.
@@ -51,6 +51,22 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
             findings.key(spot, "processes without the transport `stdio`", advice);
         }
     }
+    check_usage(case, findings);
+}
+
+/// Checks the limits of what a client uses.
+fn check_usage(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let spot = case.root.key("expect").key("usage");
+    let Some(usage) = &case.scenario.expect.usage else { return };
+    if case.scenario.subject != Subject::Client {
+        findings.key(spot, "only the usage of a client is sampled", "remove `usage`");
+    } else if usage.memory.is_none() && usage.cpu.is_none() {
+        findings.key(spot, "`usage` expects nothing", "add `memory` or `cpu`");
+    }
+    if usage.memory == Some(ByteSize(0)) {
+        findings.value(spot.key("memory"), "every process needs memory", "write a limit like `500MB`");
+    }
+    findings.not_zero(spot.key("cpu"), usage.cpu);
 }
 
 /// Checks the expectations of one step.

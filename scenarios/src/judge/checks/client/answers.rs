@@ -25,7 +25,7 @@ const PING_US: u64 = 1_000_000;
 const USER_US: u64 = 3_000_000;
 
 /// The code of an unknown method (JSON-RPC 2.0, "Error object").
-const METHOD_NOT_FOUND: i64 = -32601;
+pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

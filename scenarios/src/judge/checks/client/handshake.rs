@@ -1,6 +1,6 @@
 //! The handshake of the revisions up to 2025-11-25 (basic/lifecycle).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -57,6 +57,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Sessions(uses_negotiated_capabilities),
     },
     Check {
+        id: "requests-its-latest-revision",
+        requirement: "client/requests-its-latest-revision",
+        scope: Scope::Always,
+        expected: "no later `initialize` requests an older revision, unless the server offered it or rejected the newer one",
+        rule: Rule::Case(requests_its_latest_revision),
+    },
+    Check {
         id: "no-request-after-failure",
         requirement: "client/no-request-after-failure",
         scope: Scope::Named,
@@ -64,6 +71,32 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(no_request_after_failure),
     },
 ];
+
+fn requests_its_latest_revision(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut latest: HashMap<&str, (&str, u64)> = HashMap::new();
+    let mut offered: HashSet<(&str, &str)> = HashSet::new();
+    let mut rejected: HashSet<&str> = HashSet::new();
+    for one in transcript.requests_of("initialize") {
+        let server = one.request.frame.server.as_str();
+        let Some(revision) = one.param("protocolVersion").and_then(Value::as_str) else { continue };
+        if let Some((newest, seq)) = latest.get(server) {
+            let is_older = revision < *newest && !offered.contains(&(server, revision)) && !rejected.contains(server);
+            let fault = || format!("`initialize` requests {revision} after {newest} in frame {seq}");
+            findings.check(one.request.seq(), if is_older { Err(fault()) } else { Ok(()) });
+        }
+        let newest = latest.entry(server).or_insert((revision, one.request.seq()));
+        if revision > newest.0 {
+            *newest = (revision, one.request.seq());
+        }
+        match one.result().and_then(|result| result.get("protocolVersion")).and_then(Value::as_str) {
+            Some(revision) => drop(offered.insert((server, revision))),
+            // The client may try an older revision after an error, or after no response.
+            None => drop(rejected.insert(server)),
+        }
+    }
+    findings.or_not_applicable("handshakes", "there was no second handshake")
+}
 
 fn initialize_first(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();

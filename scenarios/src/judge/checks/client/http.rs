@@ -171,7 +171,31 @@ fn http_session_echoed(transcript: &Transcript<'_>) -> CheckOutcome {
             findings.check(frame.seq, if given == Some(id) { Ok(()) } else { Err(message()) });
         }
     }
+    let sessions = transcript.sessions();
+    for (position, session) in sessions.iter().enumerate() {
+        let mut later = sessions[position + 1..].iter().filter(|later| later.server == session.server);
+        let (Some(id), Some(lost)) = (session.id, lost_at(transcript, session)) else { continue };
+        let Some(renewed) = later.find(|later| later.handshake().is_some()) else { continue };
+        // The stream of the lost session may be opened once more while the new session begins.
+        if requests_of(renewed).any(is_get) {
+            continue;
+        }
+        let begun = renewed.handshake().map_or(lost, |handshake| handshake.answer.seq().max(lost));
+        for frame in requests_of(session).filter(|frame| is_get(frame) && frame.seq > begun) {
+            findings.fail(format!("a GET of the new session has the id `{id}` of the lost one"), [frame.seq]);
+        }
+    }
     findings.or_not_applicable("HTTP requests", NO_SESSION)
+}
+
+fn is_get(frame: &Frame) -> bool {
+    method(frame) == Some("GET")
+}
+
+/// The frame of the first 404 for a request of a session.
+fn lost_at(transcript: &Transcript<'_>, session: &Session<'_>) -> Option<u64> {
+    let requests = requests_of(session).filter_map(|frame| transcript.reply(frame));
+    requests.filter(|reply| reply.http.as_ref().and_then(|http| http.status) == Some(404)).map(|reply| reply.seq).min()
 }
 
 fn session_ended(transcript: &Transcript<'_>) -> CheckOutcome {

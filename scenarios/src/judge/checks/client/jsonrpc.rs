@@ -163,7 +163,7 @@ fn stdin_holds_only_messages(transcript: &Transcript<'_>) -> CheckOutcome {
                 continue;
             };
             // A client that was killed may have stopped in the middle of its last line.
-            let cut_off = next.is_none() && was_killed(transcript);
+            let cut_off = next.is_none() && was_killed(transcript) && !text.trim_end().ends_with('}');
             if text.trim().is_empty() {
                 findings.fail("it wrote an empty line", [frame.seq]);
             } else if !cut_off && !is_truncated(text) {

@@ -46,9 +46,10 @@ fn timeout_sends_cancel(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     let steps = timed_out_steps(transcript);
     for session in transcript.sessions() {
-        for call in session.client_messages().filter(|message| message.is("tools/call") && message.is_request()) {
+        let timed = |message: &Message<'_>| message.is("tools/call") || message.is("tools/list");
+        for call in session.client_messages().filter(|message| timed(message) && message.is_request()) {
             let step = given_up_by(&steps, session, &call);
-            let named = || format!("the call of `{}`", call.tool().unwrap_or_default());
+            let named = || call.tool().map_or_else(|| "the list".to_owned(), |tool| format!("the call of `{tool}`"));
             match fate(transcript, session, &call, step) {
                 Fate::Answered | Fate::LostByServer => {}
                 Fate::Open if transcript.was_killed_on_purpose() => {}

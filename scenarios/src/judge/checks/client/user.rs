@@ -7,6 +7,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
+    answers::METHOD_NOT_FOUND,
     input::response_fault,
     rounds::{Origin, retries},
 };
@@ -28,6 +29,20 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "the client uses elicitation, sampling and roots only if it declares them",
         rule: Rule::Case(features_are_declared),
+    },
+    Check {
+        id: "elicitation-has-a-mode",
+        requirement: "client/elicitation-has-a-mode",
+        scope: Scope::Always,
+        expected: "a client that declares modes of elicitation declares `form` or `url`",
+        rule: Rule::Case(elicitation_has_a_mode),
+    },
+    Check {
+        id: "undeclared-roots-code",
+        requirement: "client/undeclared-roots-code",
+        scope: Scope::Always,
+        expected: "the error of a client without roots is -32601",
+        rule: Rule::Case(undeclared_roots_code),
     },
     Check {
         id: "undeclared-mode-rejected",
@@ -211,6 +226,29 @@ fn features_are_declared(transcript: &Transcript<'_>) -> CheckOutcome {
     each(transcript, |answer| answer.result.is_some() && feature(answer).is_some(), fault)
 }
 
+/// An empty object means forms. Members that are no objects are settings of older clients and no modes.
+fn elicitation_has_a_mode(transcript: &Transcript<'_>) -> CheckOutcome {
+    let declared = transcript.client_messages().filter_map(|message| {
+        let pointer = if message.is("initialize") { "/params/capabilities" } else { MODERN };
+        Some((message.seq(), message.json.pointer(pointer)?.get("elicitation")?))
+    });
+    let fault = |elicitation: &&Value| {
+        let modes = elicitation.as_object()?;
+        let only_others =
+            modes.values().any(Value::is_object) && !modes.contains_key("form") && !modes.contains_key("url");
+        only_others.then(|| format!("the client declares the modes {}", quoted(elicitation)))
+    };
+    Findings::from_each(declared, fault).or_not_applicable("messages", "the client declared no elicitation")
+}
+
+fn undeclared_roots_code(transcript: &Transcript<'_>) -> CheckOutcome {
+    let applies = |answer: &Answer<'_>| answer.method == "roots/list" && !answer.declares("/roots");
+    each(transcript, applies, |answer| {
+        let code = answer.code.filter(|code| *code != METHOD_NOT_FOUND)?;
+        Some(format!("`roots/list` got the error {code}"))
+    })
+}
+
 fn undeclared_mode_rejected(transcript: &Transcript<'_>) -> CheckOutcome {
     let applies = |answer: &Answer<'_>| {
         answer.method == "elicitation/create" && answer.declares("/elicitation") && !answer.declares_mode()
@@ -269,7 +307,8 @@ fn content_matches_form(transcript: &Transcript<'_>) -> CheckOutcome {
         transcript,
         |answer| is_form(answer) && answer.action() == Some("accept"),
         |answer| {
-            let validator = jsonschema::draft202012::new(answer.param("requestedSchema")?).ok()?;
+            let options = jsonschema::draft202012::options().should_validate_formats(true);
+            let validator = options.build(answer.param("requestedSchema")?).ok()?;
             let empty = Value::Object(serde_json::Map::new());
             let content = answer.result.and_then(|result| result.get("content"));
             let fault = validator.validate(content.unwrap_or(&empty)).err()?;

@@ -141,3 +141,18 @@ fn a_failed_handshake_is_not_gone_on_with() {
     // An older revision that exists is a good answer.
     blocked(id, EvidenceBuilder::stdio(LATEST).client(initialize(0, "2025-11-25")).server(agreed(0, "2024-11-05")));
 }
+
+#[test]
+fn a_later_handshake_requests_no_older_revision() {
+    let id = "requests-its-latest-revision";
+    let first = |answer: Value| EvidenceBuilder::stdio(LATEST).client(initialize(0, "2025-11-25")).server(answer);
+    let again = |story: EvidenceBuilder, revision: &str| {
+        story.mark(ConnectionEvent::Exit).on(2).client(initialize(1, revision)).server(agreed(1, revision))
+    };
+    passes(id, again(first(agreed(0, "2025-11-25")), "2025-11-25"));
+    fails(id, again(first(agreed(0, "2025-11-25")), "2024-11-05"), "2024-11-05 after 2025-11-25");
+    // The server offered the older one, or rejected the newer one.
+    passes(id, again(first(agreed(0, "2025-06-18")), "2025-06-18"));
+    passes(id, again(first(error(0, -32602)), "2024-11-05"));
+    not_applicable(id, first(agreed(0, "2025-11-25")));
+}

@@ -123,3 +123,26 @@ fn urls_are_opened_with_consent() {
     fails(id, asked().client(answer("cancel")).get("/log-in"), "without consent");
     not_applicable(id, form(json!({"action": "decline"})));
 }
+
+#[test]
+fn declared_modes_of_elicitation_exist() {
+    let id = "elicitation-has-a-mode";
+    let declares = |elicitation: Value| {
+        let answer = result("q", json!({"action": "decline"}));
+        answered(json!({"elicitation": elicitation}), "elicitation/create", json!({}), answer)
+    };
+    for sound in [json!({}), json!({"form": {}}), json!({"url": {}, "voice": {}}), json!({"applyDefaults": true})] {
+        passes(id, declares(sound));
+    }
+    fails(id, declares(json!({"voice": {}})), "voice");
+    not_applicable(id, answered(json!({}), "elicitation/create", json!({}), error("q", -32601)));
+}
+
+#[test]
+fn a_client_without_roots_knows_no_such_method() {
+    let id = "undeclared-roots-code";
+    let asked = |declared, answer| answered(declared, "roots/list", json!({}), answer);
+    passes(id, asked(json!({}), error("q", -32601)));
+    fails(id, asked(json!({}), error("q", -32603)), "-32603");
+    not_applicable(id, asked(json!({"roots": {}}), error("q", -32603)));
+}
