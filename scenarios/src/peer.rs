@@ -22,6 +22,7 @@ use crate::{
     model::{Revision, Transport},
 };
 
+mod answer;
 mod discovery;
 mod events;
 mod handshake;
@@ -226,6 +227,11 @@ impl Peer {
         let messages = state.received.iter().skip(received);
         let logs = messages.filter(|message| message["method"] == "notifications/message");
         logs.filter_map(|message| severity(message.pointer("/params/level")?)).max().map(|level| json!(LEVELS[level]))
+    }
+
+    /// Whether the user and the model refuse what the server requests from now on.
+    pub(crate) fn set_refuses(&self, refuses: bool) {
+        self.recorder.set_refuses(refuses);
     }
 
     /// Whether progress of a request was received.
@@ -570,24 +576,4 @@ pub(crate) fn rpc_error(response: &Value) -> Option<StepError> {
 /// A step error that the server did not send.
 pub(crate) fn failure(kind: &str, message: impl Into<String>) -> StepError {
     StepError { kind: kind.to_owned(), message: message.into(), code: None, detail: None }
-}
-
-/// The response to a request from the server: to `ping` and the features that the scenario declared a result, otherwise an
-/// error.
-fn answer(request: &Value, declared: &Value) -> Value {
-    let id = request.get("id").cloned().unwrap_or(Value::Null);
-    let result = match request["method"].as_str() {
-        Some("ping") => Some(json!({})),
-        Some("roots/list") if declared.get("roots").is_some() => Some(json!({ "roots": [] })),
-        Some("elicitation/create") if declared.get("elicitation").is_some() => Some(json!({ "action": "decline" })),
-        Some("sampling/createMessage") if declared.get("sampling").is_some() => Some(json!({
-            "role": "assistant", "model": "workbench", "stopReason": "endTurn",
-            "content": { "type": "text", "text": "no model" },
-        })),
-        _ => None,
-    };
-    match result {
-        Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-        None => json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "method not found" } }),
-    }
 }

@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{
-    PeerError, answer,
+    PeerError,
     events::ServerEvents,
     lock,
     transcript::{Ended, TranscriptRecorder},
@@ -388,7 +388,7 @@ impl Shared {
 
     async fn answer(&self, requests: Vec<Value>) {
         for request in requests.iter().filter(|_| self.answers) {
-            let text = answer(request, &self.recorder.declared()).to_string();
+            let text = self.recorder.answer_to(request).to_string();
             let number = self.next();
             let (post, sent) = self.request(&Method::POST, Headers::new(), Some(text.clone().into_bytes()));
             self.record_request(number, sent, Some(&text));

@@ -48,6 +48,8 @@ pub(super) struct SlowCalls {
     text_token_used: BTreeSet<String>,
     /// The tools with a call that was cancelled on purpose.
     interrupted: BTreeSet<String>,
+    /// The tools whose calls requested something from the user or the model.
+    asking: BTreeSet<String>,
     /// Whether a call was cancelled. The server may still work on it.
     cancelled: bool,
     /// Until when the server may send messages that it should not send.
@@ -96,6 +98,21 @@ impl Peer {
     pub(crate) fn keeping_slow_calls(mut self) -> Self {
         self.slow_calls.stay_open = true;
         self
+    }
+
+    /// Notes a tool if the server sent requests after this number of received messages.
+    pub(crate) fn note_requests(&mut self, tool: &str, received: usize) {
+        let is_request = |message: &Value| {
+            matches!(message["method"].as_str(), Some("sampling/createMessage" | "elicitation/create" | "roots/list"))
+        };
+        if self.recorder.lock().received.iter().skip(received).any(is_request) {
+            self.slow_calls.asking.insert(tool.to_owned());
+        }
+    }
+
+    /// Whether a call of the tool requested something from the user or the model.
+    pub(crate) fn asks(&self, tool: &str) -> bool {
+        self.slow_calls.asking.contains(tool)
     }
 
     /// Notes how long a call of a tool took.

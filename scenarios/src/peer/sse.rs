@@ -13,7 +13,7 @@ use reqwest::{Response, Url, header::HeaderMap};
 use tokio::task::JoinHandle;
 
 use super::{
-    PeerError, answer,
+    PeerError,
     events::ServerEvents,
     http::{Headers, bounded, build_client, chain, envelope, host, is_stream},
     transcript::{Ended, TranscriptRecorder},
@@ -166,7 +166,7 @@ async fn read(
         } else if !data.trim().is_empty() {
             for request in recorder.receive(0, &data, Some(http)) {
                 let Some(poster) = poster.clone() else { continue };
-                let reply = answer(&request, &recorder.declared()).to_string();
+                let reply = recorder.answer_to(&request).to_string();
                 // In the background: a server may accept the POST only after the stream was read.
                 tokio::spawn(async move { drop(poster.post(&reply).await) });
             }

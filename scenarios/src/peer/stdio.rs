@@ -15,7 +15,7 @@ use tokio::{
 use crate::evidence::ProcessEvidence;
 
 use super::{
-    PeerError, ServerCommand, answer,
+    PeerError, ServerCommand,
     lines::{Lines, Output},
     process::ServerProcess,
     transcript::TranscriptRecorder,
@@ -205,7 +205,7 @@ async fn receive(found: Vec<Output>, modern: bool, recorder: &TranscriptRecorder
             }
         };
         for request in recorder.message(CONNECTION, value, None).iter().filter(|_| !modern) {
-            let reply = answer(request, &recorder.declared()).to_string();
+            let reply = recorder.answer_to(request).to_string();
             recorder.sent(CONNECTION, &reply, None);
             let _ = write(input, &reply).await;
         }

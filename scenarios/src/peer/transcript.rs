@@ -12,6 +12,7 @@ use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use serde_json::Value;
 use tokio::{sync::watch, time::Instant};
 
+use super::answer::answer;
 use crate::parameter_headers::{self, MirroredParameter};
 
 /// Maximum number of frames of one case. Above it, frames are dropped and the connection counts as closed.
@@ -44,6 +45,8 @@ pub(super) struct State {
     pub(super) closed: Option<String>,
     /// The capabilities that the last `initialize` declared.
     declared: Value,
+    /// Whether the user and the model refuse what the server requests.
+    refuses: bool,
     /// The first event id of a stream.
     first_event_id: Option<String>,
     /// The parameters of the listed tools that a call repeats in headers, by tool.
@@ -104,9 +107,15 @@ impl TranscriptRecorder {
         self.record(connection, Direction::ClientToServer, body, http);
     }
 
-    /// The capabilities that the workbench declared.
-    pub(super) fn declared(&self) -> Value {
-        self.lock().declared.clone()
+    /// The response to a request from the server.
+    pub(super) fn answer_to(&self, request: &Value) -> Value {
+        let state = self.lock();
+        answer(request, &state.declared, state.refuses)
+    }
+
+    /// Whether the user and the model refuse what the server requests from now on.
+    pub(super) fn set_refuses(&self, refuses: bool) {
+        self.lock().refuses = refuses;
     }
 
     /// The first event id of a stream, if there is one.

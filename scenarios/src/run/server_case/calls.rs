@@ -89,12 +89,22 @@ pub(super) async fn call_tools(
     values: &[Value],
     policy: &ToolPolicy,
 ) -> Result<Value, Failure> {
+    peer.set_refuses(step.refuse);
+    let called = call_each(peer, step, values, policy).await;
+    peer.set_refuses(false);
+    called
+}
+
+async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: &ToolPolicy) -> Result<Value, Failure> {
     let tools = fill::select(&step.tools, &fill::values(values, None)).map_err(Failure::Nothing)?;
     let (calls, mut not_called) = plan_calls(peer, step, &tools, policy);
     let mut made = Vec::new();
     let (mut interrupted, mut unanswered) = (BTreeMap::<String, Duration>::new(), BTreeSet::new());
     for planned in calls {
         if planned.is_variant && !peer.has_time_for_variant(&planned.name) {
+            continue;
+        }
+        if step.refuse && !peer.asks(&planned.name) {
             continue;
         }
         // A fast call cannot be cancelled, and ten slow tools show what a server does.
@@ -104,17 +114,7 @@ pub(super) async fn call_tools(
         if step.cancel && is_enough {
             continue;
         }
-        // Calls are cancelled as often as a step asks.
-        let may_take_time = match planned.violates {
-            _ if step.cancel => Ok(()),
-            // A slow tool may still reject arguments at once.
-            Some(_) if unanswered.contains(&planned.name) => Err(NO_RESPONSE),
-            // Such a call may be valid, and as slow as the one that is open.
-            Some(_) if planned.arguments.is_none() && peer.has_open(&planned.name) => Err(NO_RESPONSE),
-            Some(_) => peer.has_budget_for(&planned.name),
-            None => peer.has_time_for(&planned.name).await,
-        };
-        if let Err(reason) = may_take_time {
+        if let Err(reason) = may_take_time(peer, step, &planned, &unanswered).await {
             not_called.push(json!({ "tool": planned.name, "reason": reason }));
             continue;
         }
@@ -122,6 +122,7 @@ pub(super) async fn call_tools(
         let (began_us, received) = (peer.now_us(), peer.received());
         let (mut response, mut progress) = call(peer, step, &planned, before_cancel).await?;
         let elapsed = Duration::from_micros(peer.now_us() - began_us);
+        peer.note_requests(&planned.name, received);
         // A fast call on a busy machine may have been cancelled just before its response.
         let was_fast = !peer.was_interrupted(&planned.name) || progress && before_cancel == SLOW;
         if step.cancel && elapsed > UNHURRIED && was_fast {
@@ -160,6 +161,25 @@ pub(super) async fn call_tools(
         return Err(Failure::Nothing(nothing_called(&not_called)));
     }
     Ok(json!({ "calls": made, "not_called": not_called }))
+}
+
+/// Whether a call is worth its time. `unanswered` has the tools with a call that had no response.
+async fn may_take_time(
+    peer: &mut Peer,
+    step: &CallTools,
+    planned: &Planned,
+    unanswered: &BTreeSet<String>,
+) -> Result<(), &'static str> {
+    match planned.violates {
+        // Calls are cancelled, or refused, as often as a step asks.
+        _ if step.cancel || step.refuse => Ok(()),
+        // A slow tool may still reject arguments at once.
+        Some(_) if unanswered.contains(&planned.name) => Err(NO_RESPONSE),
+        // Such a call may be valid, and as slow as the one that is open.
+        Some(_) if planned.arguments.is_none() && peer.has_open(&planned.name) => Err(NO_RESPONSE),
+        Some(_) => peer.has_budget_for(&planned.name),
+        None => peer.has_time_for(&planned.name).await,
+    }
 }
 
 /// When to cancel a call of a tool whose call took so long, so that a response would be late.
@@ -311,6 +331,12 @@ async fn call(
             Err(error) if error.kind == "timed-out" => peer.interrupt(&planned.name, &sent).await,
             other => other,
         }
+    } else if step.refuse {
+        let response = peer.response(&sent, within).await;
+        if matches!(&response, Err(error) if error.kind == "timed-out") {
+            peer.cancel(&sent).await;
+        }
+        response
     } else {
         let response = peer.call_response(&planned.name, &sent, within).await;
         if matches!(&response, Err(error) if error.kind == "timed-out") {
@@ -335,7 +361,10 @@ async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Du
     let prefix = if peer.transport() == Transport::StreamableHttp { "workbench-call-" } else { "" };
     let cancelled = peer.send(call(json!(format!("{prefix}{number}")))).await?;
     match peer.response(&cancelled, before_cancel).await {
-        Err(error) if error.kind == "timed-out" => peer.cancel(&cancelled).await,
+        Err(error) if error.kind == "timed-out" => {
+            peer.cancel(&cancelled).await;
+            cancel_nothing(peer).await?;
+        }
         Err(error) => return Err(error),
         Ok(_) => return Ok(()),
     }
@@ -349,6 +378,15 @@ async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Du
         peer.cancel(&later).await;
     }
     Ok(())
+}
+
+/// Sends a cancellation without the id of a request, which must not end the calls that are open.
+async fn cancel_nothing(peer: &mut Peer) -> Result<(), StepError> {
+    if peer.revision().is_modern() && peer.transport() == Transport::StreamableHttp {
+        return Ok(());
+    }
+    let params = json!({ "reason": "test" }).as_object().cloned();
+    peer.notify(&Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() }).await
 }
 
 /// Cancels a request that was never sent, which must not end the calls that are open. Streamable HTTP has no such notification
@@ -387,7 +425,9 @@ pub(super) async fn get_prompts(peer: &mut Peer, step: &GetPrompts, values: &[Va
             .filter_map(|argument| argument.get("name")?.as_str())
             .map(|name| (name.to_owned(), prompt_argument(name)))
             .collect();
-        let mut params = Map::from_iter([("name".to_owned(), prompt.get("name").cloned().unwrap_or_default())]);
+        let name = prompt.get("name").cloned().unwrap_or_default();
+        let meta = json!({ "progressToken": format!("prompt {}", name.as_str().unwrap_or_default()) });
+        let mut params = Map::from_iter([("name".to_owned(), name), ("_meta".to_owned(), meta)]);
         if !arguments.is_empty() {
             params.insert("arguments".to_owned(), Value::Object(arguments));
         }

@@ -36,6 +36,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(missing),
     },
     Check {
+        id: "completion-takes-a-context",
+        requirement: "completion/context",
+        scope: Scope::Named,
+        expected: "a completion that has a result without a context has one with it",
+        rule: Rule::Case(takes_context),
+    },
+    Check {
         id: "completion-of-unknown-argument-is-empty",
         requirement: "completion/inputs-validated",
         scope: Scope::Named,
@@ -139,6 +146,20 @@ fn missing(transcript: &Transcript<'_>) -> CheckOutcome {
         findings.check(request.last_frame(), fault.map_or(Ok(()), Err));
     }
     findings.or_not_applicable("requests", "no completion without an argument was requested")
+}
+
+fn takes_context(transcript: &Transcript<'_>) -> CheckOutcome {
+    let (with, without): (Vec<_>, Vec<_>) =
+        transcript.requests_of("completion/complete").partition(|request| request.param("context").is_some());
+    let is_completed = |request: &&RequestResponse<'_>| {
+        let is_same = |other: &&&RequestResponse<'_>| {
+            ["ref", "argument"].into_iter().all(|member| request.param(member) == other.param(member))
+        };
+        without.iter().filter(is_same).any(|other| other.result().is_some())
+    };
+    let fault = |request: &&RequestResponse<'_>| request.error().map(|error| format!("the error is {}", brief(error)));
+    let with = with.into_iter().filter(is_completed).map(|request| (request.last_frame(), request));
+    Findings::from_each(with, fault).or_not_applicable("requests", "no completion with a context was requested")
 }
 
 fn unknown(transcript: &Transcript<'_>) -> CheckOutcome {

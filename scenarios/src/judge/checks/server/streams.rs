@@ -336,25 +336,26 @@ fn frame_time(transcript: &Transcript<'_>, seq: u64) -> u64 {
 }
 
 fn resumption(transcript: &Transcript<'_>) -> CheckOutcome {
-    let mut stream_of_id: HashMap<&str, u64> = HashMap::new();
-    let mut streams: HashMap<String, HashSet<u64>> = HashMap::new();
+    // Sessions may use the same event ids and the same messages (2025-11-25, basic/transports#resumability-and-redelivery).
+    let mut stream_of_id: HashMap<(Option<&str>, &str), u64> = HashMap::new();
+    let mut streams: HashMap<(Option<&str>, String), HashSet<u64>> = HashMap::new();
     let mut findings = Findings::default();
     for connection in transcript.connections() {
-        let number = connection_number(connection);
+        let (number, session) = (connection_number(connection), session_of(connection));
         let Some(last) = connection.resumes_after() else {
             for frame in connection.frames.iter().filter(|frame| !frame.from_client()) {
                 if let Some(id) = event_id(frame) {
-                    stream_of_id.entry(id).or_insert(number);
+                    stream_of_id.entry((session, id)).or_insert(number);
                 }
                 if let Some(json) = frame.json() {
-                    streams.entry(json.to_string()).or_default().insert(number);
+                    streams.entry((session, json.to_string())).or_default().insert(number);
                 }
             }
             continue;
         };
-        let Some(origin) = stream_of_id.get(last) else { continue };
+        let Some(origin) = stream_of_id.get(&(session, last)) else { continue };
         for message in messages(connection) {
-            let known = streams.get(&message.json.to_string());
+            let known = streams.get(&(session, message.json.to_string()));
             // Two notifications can be equal.
             let is_unique = message.id().is_some() || message.is("notifications/progress");
             let foreign = is_unique && known.is_some_and(|known| !known.contains(origin));

@@ -1,6 +1,9 @@
 //! Requests of the server to the user: elicitations and sampling, in both eras.
 
-use std::{collections::HashSet, net::IpAddr};
+use std::{
+    collections::{HashMap, HashSet},
+    net::IpAddr,
+};
 
 use reqwest::Url;
 use serde_json::Value;
@@ -8,7 +11,7 @@ use serde_json::Value;
 use super::modern::{META_CAPABILITIES, meta};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
-    transcript::{IdKey, Message, Transcript},
+    transcript::{IdKey, Message, Session, Transcript},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -90,6 +93,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(progress_tokens),
     },
     Check {
+        id: "refused-requests-end-the-call",
+        requirement: "messages/every-request-answered",
+        scope: Scope::Named,
+        expected: "a call has a response when the user or the model refused what it requested, and does not repeat the request without end",
+        rule: Rule::Case(refused_calls),
+    },
+    Check {
         id: "server-pings-are-limited",
         requirement: "ping/rate",
         scope: Scope::Always,
@@ -100,8 +110,116 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Number of pings that are never too many.
 const FREE_PINGS: u64 = 20;
+/// Time that any call may take in addition, in microseconds.
+const STARTED_US: u64 = 1_500_000;
 const NO_SAMPLING: &str = "the server requested no sampling";
 const NO_ELICITATION: &str = "the server requested no elicitation";
+
+/// Number of equal requests in one call that are never too many.
+const FREE_REPETITIONS: usize = 3;
+/// A call that takes longer than an accepted one by this factor does not end.
+const PATIENCE: u64 = 3;
+
+/// A call of the workbench with what the server requested during it.
+struct AskingCall<'a> {
+    call: Message<'a>,
+    /// When it ended or was cancelled.
+    end_us: u64,
+    is_answered: bool,
+    /// The requests of the server, and whether the client refused them.
+    requests: Vec<(Message<'a>, bool)>,
+}
+
+impl AskingCall<'_> {
+    fn duration_us(&self) -> u64 {
+        self.end_us.saturating_sub(self.call.at_us())
+    }
+
+    fn is_refused(&self) -> bool {
+        self.requests.iter().any(|(_, refused)| *refused)
+    }
+
+    /// The most equal requests that were refused.
+    fn repetitions(&self) -> usize {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for (request, _) in self.requests.iter().filter(|(_, refused)| *refused) {
+            *counts.entry(request.params().map_or_else(String::new, Value::to_string)).or_default() += 1;
+        }
+        counts.into_values().max().unwrap_or_default()
+    }
+}
+
+/// The calls during which the server sent requests to the user or the model. Calls that overlap are left out.
+fn asking_calls<'a>(session: &Session<'a>) -> Vec<AskingCall<'a>> {
+    let mut found = Vec::new();
+    let mut open: Option<AskingCall<'a>> = None;
+    let mut overlaps = false;
+    let mut asked: HashMap<IdKey<'a>, Message<'a>> = HashMap::new();
+    for message in session.messages() {
+        if message.is("tools/call") && message.by_client() {
+            overlaps = open.is_some();
+            let (call, end_us) = (message, message.at_us());
+            open = Some(AskingCall { call, end_us, is_answered: false, requests: Vec::new() });
+            continue;
+        }
+        let Some(call) = &mut open else { continue };
+        let id = call.call.id_key();
+        let is_cancelled = message.by_client() && message.cancels().map(IdKey::new).is_some_and(|it| Some(it) == id);
+        let is_answered = !message.by_client() && message.is_response() && message.id_key() == id;
+        if is_cancelled || is_answered {
+            (call.end_us, call.is_answered) = (message.at_us(), is_answered);
+            found.extend(open.take().filter(|call| !overlaps && !call.requests.is_empty()));
+        } else if !message.by_client() && is_user_request(&message) {
+            asked.extend(message.id_key().map(|id| (id, message)));
+        } else if message.by_client() && message.is_response() {
+            let request = message.id_key().and_then(|id| asked.remove(&id));
+            call.requests.extend(request.map(|request| (request, is_refusal(&message))));
+        }
+    }
+    found
+}
+
+fn is_user_request(message: &Message<'_>) -> bool {
+    ["elicitation/create", "sampling/createMessage", "roots/list"].into_iter().any(|method| message.is(method))
+}
+
+/// Whether the client refuses a request of the server with this response.
+fn is_refusal(answer: &Message<'_>) -> bool {
+    let action = answer.result().and_then(|result| result.get("action")).and_then(Value::as_str);
+    answer.error().is_some() || matches!(action, Some("decline" | "cancel"))
+}
+
+fn refused_calls(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        let calls = asking_calls(session);
+        for refused in calls.iter().filter(|call| call.is_refused()) {
+            let is_accepted = |other: &&AskingCall<'_>| {
+                other.is_answered && !other.is_refused() && other.call.tool() == refused.call.tool()
+            };
+            let usual = calls.iter().filter(is_accepted).map(AskingCall::duration_us).max();
+            let hangs = usual.is_some_and(|usual| refused.duration_us() > PATIENCE * usual + STARTED_US);
+            let repetitions = refused.repetitions();
+            let fault = match refused.is_answered {
+                true => None,
+                false if repetitions > FREE_REPETITIONS => {
+                    Some(format!("the call sent the same refused request {repetitions} times, and has no response"))
+                }
+                false if hangs => {
+                    Some(format!("the call has no response {} ms after it began", refused.duration_us() / 1000))
+                }
+                // The tool may be slow.
+                false => continue,
+            };
+            findings.saw(refused.call.seq());
+            if let Some(fault) = fault {
+                let requests = refused.requests.iter().map(|(request, _)| request.seq()).take(5);
+                findings.fail(fault, std::iter::once(refused.call.seq()).chain(requests));
+            }
+        }
+    }
+    findings.or_not_applicable("calls", "no call requested something that was refused")
+}
 
 /// A request to the user, as a message of its own or as an input request in a result.
 struct UserRequest<'a> {

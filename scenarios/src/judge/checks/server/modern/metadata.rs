@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{META_CAPABILITIES, META_CLIENT, META_VERSION, all_pass, is_modern, meta, rejected_over, version_of};
 use crate::{
     judge::{
+        capabilities::capability_of,
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{RequestResponse, Transcript},
     },
@@ -189,6 +190,12 @@ fn supported<'a>(request: &RequestResponse<'a>) -> impl Iterator<Item = &'a str>
 /// A revision that no server knows and that is newer than all others.
 const FUTURE_REVISION: &str = "2099-12-31";
 
+/// Whether the server declares no capability for the method of a request.
+fn lacks_method(transcript: &Transcript<'_>, one: &RequestResponse<'_>) -> bool {
+    let pointer = one.request.method().and_then(capability_of);
+    pointer.is_some_and(|pointer| transcript.declares(pointer.trim_start_matches('/')) == Some(false))
+}
+
 fn unsupported(transcript: &Transcript<'_>) -> CheckOutcome {
     let Some(unknown) = transcript.unknown.revision.as_deref() else {
         return CheckOutcome::not_applicable("the scenario names no unknown revision");
@@ -196,6 +203,8 @@ fn unsupported(transcript: &Transcript<'_>) -> CheckOutcome {
     let requests = transcript.requests().iter();
     let is_unknown = |version: &Value| version == unknown || version == FUTURE_REVISION;
     let requests = requests.filter(|request| version_of(request).is_some_and(is_unknown));
+    // A server may look for the method first.
+    let requests = requests.filter(|one| one.code() != Some(-32601) || !lacks_method(transcript, one));
     all_pass(requests.map(|one| (one, version_error(transcript, one))), "no request with an unknown revision was sent")
 }
 

@@ -33,6 +33,13 @@ pub(in super::super) const CHECKS: &[Check] = &[
         rule: Rule::Case(declared_types),
     },
     Check {
+        id: "undeclared-types-are-not-acknowledged",
+        requirement: "subscriptions/undeclared-types",
+        scope: Scope::Always,
+        expected: "a requested type is not acknowledged if the server does not declare its notifications",
+        rule: Rule::Case(undeclared_types),
+    },
+    Check {
         id: "subscription-without-filter-is-refused",
         requirement: "subscriptions/filter-required",
         scope: Scope::Named,
@@ -209,24 +216,51 @@ fn contains(list: &Value, item: &Value) -> bool {
     list.as_array().is_some_and(|list| list.contains(item))
 }
 
-fn declared_types(transcript: &Transcript<'_>) -> CheckOutcome {
+/// The members of the filter, each with the capability that declares its notifications.
+const TYPES: [(&str, &str); 4] = [
+    ("toolsListChanged", "/tools/listChanged"),
+    ("promptsListChanged", "/prompts/listChanged"),
+    ("resourcesListChanged", "/resources/listChanged"),
+    ("resourceSubscriptions", "/resources/subscribe"),
+];
+
+/// Whether the server declares the capability.
+fn declares(transcript: &Transcript<'_>, pointer: &str) -> bool {
     let capabilities = transcript.server_identity().and_then(|identity| identity.get("capabilities"));
-    let declared = |pointer: &str| capabilities.and_then(|all| all.pointer(pointer)) == Some(&Value::Bool(true));
-    let types = [
-        ("toolsListChanged", "/tools/listChanged"),
-        ("promptsListChanged", "/prompts/listChanged"),
-        ("resourcesListChanged", "/resources/listChanged"),
-    ];
+    capabilities.and_then(|all| all.pointer(pointer)) == Some(&Value::Bool(true))
+}
+
+/// Whether the filter of a request or an acknowledgement selects this type.
+fn selects(filter: Option<&Value>, key: &str) -> bool {
+    match filter.and_then(|filter| filter.get(key)) {
+        Some(Value::Bool(selected)) => *selected,
+        Some(Value::Array(resources)) => !resources.is_empty(),
+        _ => false,
+    }
+}
+
+fn declared_types(transcript: &Transcript<'_>) -> CheckOutcome {
     let found = acknowledgements(transcript).into_iter().map(|(listen, message)| (message.seq(), (listen, message)));
     let fault = |(listen, message): &(&RequestResponse<'_>, Message<'_>)| {
-        let is_true =
-            |filter: Option<&Value>, key: &str| filter.and_then(|filter| filter.get(key)) == Some(&Value::Bool(true));
-        let missing = types.into_iter().find(|(key, pointer)| {
-            declared(pointer)
-                && is_true(listen.param("notifications"), key)
-                && !is_true(message.param("notifications"), key)
-        });
+        // A server may reject single resources.
+        let lists = TYPES.into_iter().filter(|(key, _)| *key != "resourceSubscriptions");
+        let missing = lists
+            .filter(|(key, _)| !selects(message.param("notifications"), key))
+            .find(|(key, pointer)| selects(listen.param("notifications"), key) && declares(transcript, pointer));
         missing.map(|(key, _)| format!("{key} was requested and declared, and it is not acknowledged"))
+    };
+    Findings::from_each(found, fault).or_not_applicable("acknowledgements", "no subscription was acknowledged")
+}
+
+fn undeclared_types(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.server_identity().and_then(|identity| identity.get("capabilities")).is_none() {
+        return CheckOutcome::NotApplicable("the server declared no capabilities".to_owned());
+    }
+    let found = acknowledgements(transcript).into_iter().map(|(_, message)| (message.seq(), message));
+    let fault = |message: &Message<'_>| {
+        let accepted = TYPES.into_iter().filter(|(key, _)| selects(message.param("notifications"), key));
+        let undeclared = accepted.filter(|(_, pointer)| !declares(transcript, pointer)).map(|(key, _)| key).next();
+        undeclared.map(|key| format!("{key} is acknowledged, and its capability is not declared"))
     };
     Findings::from_each(found, fault).or_not_applicable("acknowledgements", "no subscription was acknowledged")
 }

@@ -291,6 +291,8 @@ fn completions() -> Vec<Row> {
     let many: Vec<String> = (0..101).map(|number| number.to_string()).collect();
     let incomplete = json!({ "ref": { "type": "ref/prompt", "name": "p" } });
     let unknown = json!({ "argument": { "name": "workbench-no-such-argument", "value": "" } });
+    let plain = || json!({ "ref": 1, "argument": { "name": "a", "value": "" } });
+    let in_context = || json!({ "ref": 1, "argument": { "name": "a", "value": "" }, "context": { "arguments": {} } });
     let some = || json!({ "completion": { "values": ["a"] } });
     vec![
         (
@@ -307,6 +309,11 @@ fn completions() -> Vec<Row> {
             "completion-without-argument-is-refused",
             stdio().result("completion/complete", incomplete.clone(), some()),
             stdio().error("completion/complete", incomplete, -32602),
+        ),
+        (
+            "completion-takes-a-context",
+            stdio().result("completion/complete", plain(), some()).error("completion/complete", in_context(), -32602),
+            stdio().result("completion/complete", plain(), some()).result("completion/complete", in_context(), some()),
         ),
         (
             "completion-of-unknown-argument-is-empty",

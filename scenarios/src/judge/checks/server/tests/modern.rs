@@ -287,6 +287,11 @@ fn subscriptions() -> Vec<Row> {
         ),
         ("declared-types-are-acknowledged", declared(json!({})), declared(tools())),
         (
+            "undeclared-types-are-not-acknowledged",
+            declared(json!({ "toolsListChanged": true, "promptsListChanged": true })),
+            declared(tools()),
+        ),
+        (
             "subscription-without-filter-is-refused",
             unfiltered(reply(json!(1), json!({}))),
             unfiltered(error(json!(1), -32602, json!(0))),

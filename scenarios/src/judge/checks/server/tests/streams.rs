@@ -216,6 +216,14 @@ fn a_resumed_stream_may_repeat_responses_and_ids() {
 }
 
 #[test]
+fn sessions_may_use_the_same_event_ids_and_replay_equal_messages() {
+    let other = says(http().post(&OTHER, ping(1)), Some("a-1"), reply(1));
+    let own = says(says(other.post(&SESSION, ping(1)), Some("a-1"), progress()), Some("a-2"), reply(1));
+    let resumed = says(own.bodiless("GET", &RESUMED), Some("a-2"), reply(1));
+    assert!(matches!(outcome_of("resumed-stream-has-its-own-messages", &resumed), CheckOutcome::Passed { .. }));
+}
+
+#[test]
 fn a_stream_that_is_closed_early_has_its_response_when_it_is_resumed() {
     let late = |mut talk: Talk| {
         talk.0.elapsed_us = 20_000_000;

@@ -121,6 +121,38 @@ fn elicited(params: Value) -> Talk {
     requested(json!({ "elicitation": {} }), "elicitation/create", params)
 }
 
+/// A call that sends the same form again and again, and the user declines each time.
+fn declined(times: u64, is_answered: bool) -> Talk {
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "a" } });
+    let asked = (0..times).fold(stdio().ask(call), |talk, id| {
+        let request =
+            json!({ "jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": { "message": "?" } });
+        talk.says(request).ask(json!({ "jsonrpc": "2.0", "id": id, "result": { "action": "decline" } }))
+    });
+    match is_answered {
+        true => asked.says(json!({ "jsonrpc": "2.0", "id": 7, "result": { "content": [] } })),
+        false => asked.ask(cancel(7)),
+    }
+}
+
+/// Two calls that sample. The model refuses the second one, which is cancelled after this time.
+fn rejected(after_us: u64) -> Talk {
+    let call = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "a" } });
+    let sample = |id: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "sampling/createMessage", "params": {} });
+    let first = stdio().ask(call(7)).says(sample("u-1")).ask(json!({ "jsonrpc": "2.0", "id": "u-1", "result": {} }));
+    let first = first.says(json!({ "jsonrpc": "2.0", "id": 7, "result": { "content": [] } }));
+    let error = json!({ "jsonrpc": "2.0", "id": "u-2", "error": { "code": -1, "message": "no" } });
+    let mut talk = first.ask(call(8)).says(sample("u-2")).ask(error).ask(cancel(8));
+    if let Some(last) = talk.0.frames.last_mut() {
+        last.at_us += after_us;
+    }
+    talk
+}
+
+fn cancel(id: u64) -> Value {
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })
+}
+
 fn url_error(elicitations: Value) -> Talk {
     let error = json!({ "jsonrpc": "2.0", "id": 7, "error": { "code": -32042, "message": "no", "data": { "elicitations": elicitations } } });
     stdio().ask(json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "a" } })).says(error)
@@ -293,6 +325,7 @@ fn user_request_rows() -> Vec<Row> {
             elicited(json!({ "message": "?" })),
         ),
         ("task-is-cancelled-by-its-request", cancelled("u-1"), cancelled("u-2")),
+        ("refused-requests-end-the-call", declined(4, false), declined(4, true)),
         ("server-progress-tokens", elicited(token(json!(1.5))), elicited(token(json!("a")))),
         ("server-pings-are-limited", pinged(60), pinged(3)),
         ("unknown-revision-gets-the-latest", negotiated("2025-06-18"), negotiated("2025-11-25")),
@@ -302,4 +335,13 @@ fn user_request_rows() -> Vec<Row> {
             stdio().error("completion/complete", json!({}), -32601),
         ),
     ]
+}
+
+#[test]
+fn a_refused_call_that_hangs_is_compared_with_an_accepted_one() {
+    let id = "refused-requests-end-the-call";
+    assert!(matches!(super::outcome_of(id, &rejected(20_000_000)), CheckOutcome::Failed { .. }));
+    // The tool may be slow.
+    assert!(matches!(super::outcome_of(id, &rejected(1_000)), CheckOutcome::NotApplicable(_)));
+    assert!(matches!(super::outcome_of(id, &declined(2, false)), CheckOutcome::NotApplicable(_)));
 }

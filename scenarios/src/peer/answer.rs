@@ -1,0 +1,35 @@
+//! Responses to the requests of a server.
+
+use serde_json::{Value, json};
+
+/// The response to a request from the server: to `ping` and the features that the scenario declared a result, otherwise an
+/// error. A model and a user who refuse give errors, and a form is dismissed (2025-11-25, client/sampling#error-handling).
+pub(super) fn answer(request: &Value, declared: &Value, refuses: bool) -> Value {
+    let method = request["method"].as_str().unwrap_or_default();
+    let feature = match method {
+        "roots/list" => Some("roots"),
+        "elicitation/create" => Some("elicitation"),
+        "sampling/createMessage" => Some("sampling"),
+        _ => None,
+    };
+    let is_supported = feature.is_none_or(|feature| declared.get(feature).is_some());
+    let outcome = match method {
+        "ping" => Ok(json!({})),
+        _ if !is_supported => Err((-32601, "method not found")),
+        "roots/list" if refuses => Err((-32603, "no roots")),
+        "roots/list" => Ok(json!({ "roots": [] })),
+        "elicitation/create" if refuses => Ok(json!({ "action": "cancel" })),
+        "elicitation/create" => Ok(json!({ "action": "decline" })),
+        "sampling/createMessage" if refuses => Err((-1, "User rejected sampling request")),
+        "sampling/createMessage" => Ok(json!({
+            "role": "assistant", "model": "workbench", "stopReason": "endTurn",
+            "content": { "type": "text", "text": "no model" },
+        })),
+        _ => Err((-32601, "method not found")),
+    };
+    let id = request.get("id").cloned().unwrap_or(Value::Null);
+    match outcome {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err((code, message)) => json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }),
+    }
+}
