@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-use super::wire;
+use super::{request_log::set_reason, wire};
 use crate::script::HttpStatus;
 use evidence::{Body, FrameParts, Http, Recorder};
 
@@ -61,6 +61,7 @@ pub(crate) fn empty(status: StatusCode) -> Response<HttpBody> {
 pub(crate) fn scripted(wanted: &HttpStatus) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::from(wanted.body.clone()));
     *response.status_mut() = StatusCode::from_u16(wanted.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    set_reason(&mut response, "the script set this status");
     for (name, value) in &wanted.headers {
         match (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
             (Ok(name), Ok(value)) => drop(response.headers_mut().append(name, value)),

@@ -68,7 +68,7 @@ async fn serve(args: Args) -> CommandResult {
     };
     let mut options = OAuthOptions::default()
         .with_seed(args.seed)
-        .with_listen(args.listening.options()?)
+        .with_listen(args.listening.options(args.json)?)
         .with_recorder(recorder.clone());
     options.origin = args.origin.clone();
     options.audit_file = args.audit.clone();
@@ -84,6 +84,7 @@ async fn serve(args: Args) -> CommandResult {
             };
             let server = MockServer::builder().script(source.read()?).transport(transport);
             let server = server.seed(args.seed).calendar().recorder(recorder);
+            let server = server.listen(args.listening.logged(args.json));
             Some(server.start_protected(&mock).await.map_err(start_error)?)
         }
         None => None,
