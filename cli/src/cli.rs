@@ -84,7 +84,7 @@ impl Command {
             Self::Schema(args) => schema::run(&args),
             Self::Lock(args) => lock::run(args),
             Self::Doctor(args) => doctor::run(&args),
-            Self::Completions(args) => completions::run(&args, Cli::command()),
+            Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args, Cli::command()),
             Self::Client(args) => client::run(args),
             Self::Serve(args) => serve::run(&args),

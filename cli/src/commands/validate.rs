@@ -26,6 +26,7 @@ use super::{
     target::TargetArgs,
 };
 use crate::{
+    completion,
     error::{CommandError, CommandResult},
     output::OutputArgs,
     print, run,
@@ -38,7 +39,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
     /// Name of a configured server.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"], add = completion::servers())]
     server: Option<String>,
     #[command(flatten)]
     files: Files,
@@ -46,16 +47,16 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "command")]
     oauth: bool,
     /// Only checks, scenarios or cases whose id matches (`unknown-tool-*`, `server/tools`).
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", add = completion::server_check_ids())]
     only: Vec<String>,
     /// Without checks, scenarios or cases whose id matches.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", add = completion::server_check_ids())]
     skip: Vec<String>,
     /// Only checks of this area (`tools`, `transports`, `lifecycle`).
-    #[arg(long)]
+    #[arg(long, add = completion::server_check_areas())]
     area: Vec<String>,
     /// Only this revision [default: every revision that the server supports].
-    #[arg(long)]
+    #[arg(long, add = completion::revisions())]
     revision: Vec<Revision>,
     /// Transport of a URL [default: Streamable HTTP, or HTTP+SSE if the server supports nothing else].
     #[arg(long)]

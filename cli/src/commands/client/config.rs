@@ -24,7 +24,7 @@ use serde_json::json;
 use url::Url;
 
 use super::{error::ClientCommandError, policy};
-use crate::{error::CommandError, print};
+use crate::{completion, error::CommandError, print};
 
 /// Selects the configuration.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -38,6 +38,7 @@ pub(crate) struct Files {
 #[derive(Debug, clap::Args)]
 pub(crate) struct NameArgs {
     /// Name of the server.
+    #[arg(add = completion::servers())]
     name: String,
     #[command(flatten)]
     files: Files,
@@ -60,7 +61,7 @@ pub(crate) struct EntryArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct LoginServerArgs {
     /// URL of the server, or its name in the configuration.
-    #[arg(value_name = "URL|NAME")]
+    #[arg(value_name = "URL|NAME", add = completion::servers())]
     pub(super) server: String,
     #[command(flatten)]
     pub(super) files: Files,

@@ -12,6 +12,7 @@ use super::{
     error::{ClientCommandError, settle},
 };
 use crate::{
+    completion,
     error::{CommandError, CommandResult},
     print,
 };
@@ -20,6 +21,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Name of the server.
+    #[arg(add = completion::servers())]
     server: String,
     /// Name of the tool; without it, explains the decision for elicitation requests of the server.
     tool: Option<String>,

@@ -17,6 +17,7 @@ use super::{
     source::Source,
 };
 use crate::{
+    completion,
     error::{CommandError, CommandResult},
     interrupt::{self, Interrupts},
     print,
@@ -43,7 +44,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Also serve this profile or script, on its own port, to clients that have a token of this server.
-    #[arg(long, value_name = "PROFILE-OR-SCRIPT")]
+    #[arg(long, value_name = "PROFILE-OR-SCRIPT", add = completion::profiles_and_paths())]
     protect: Option<Source>,
     /// Transport of the protected server; not stdio.
     #[arg(long, value_enum, default_value_t = TransportArg(Transport::StreamableHttp), requires = "protect")]
