@@ -336,7 +336,7 @@ async fn with_json_each_line_of_the_log_is_an_object() {
     let token = format!("{issuer}/token");
     for (request, path, status, reason) in [
         (initialize(resource), "/mcp", 401, "unauthorized: a token is needed"),
-        (http_client().get(format!("{issuer}/nothing")), "/nothing", 404, "there is no endpoint at /nothing"),
+        (http_client().get(format!("{issuer}/nothing")), "/nothing", 404, "the path /nothing is unknown"),
         (http_client().get(&token), "/token", 405, "method GET is not allowed, only POST"),
         (http_client().post(&token), "/token", 400, "invalid_request: the body has to be a form"),
     ] {

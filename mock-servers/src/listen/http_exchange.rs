@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header, re
 use hyper::body::Incoming;
 
 use super::{
-    request_log::{MessageSlot, set_reason},
-    response::{empty, record_response},
+    request_log::MessageSlot,
+    response::{empty, record_response, set_reason},
     socket::CloseMode,
     wire,
 };

@@ -3,7 +3,6 @@
 //! An entry is complete when the head of the response is known. A stream can last longer, and its messages have no entries.
 
 use std::{
-    borrow::Cow,
     fmt,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
@@ -15,7 +14,7 @@ use hyper::body::Body as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::response::{Aborted, HttpResult};
+use super::response::{Aborted, HttpResult, Reason};
 
 /// Maximum size in bytes of a response body that is searched for the reason of an error.
 const MAX_ERROR_BODY: u64 = 64 * 1024;
@@ -148,15 +147,6 @@ impl Drop for PendingEntry {
     }
 }
 
-/// The reason of a rejection without a body, as an extension of its response.
-#[derive(Debug, Clone)]
-struct Reason(Cow<'static, str>);
-
-/// Adds the reason of a rejection to its response. Clients do not see it.
-pub(crate) fn set_reason<B>(response: &mut Response<B>, reason: impl Into<Cow<'static, str>>) {
-    response.extensions_mut().insert(Reason(reason.into()));
-}
-
 /// Why the request was rejected: the extension of the response, the error in its body, or what its status means.
 async fn reason(entry: &LoggedRequest, response: Response<HttpBody>) -> (Option<String>, Response<HttpBody>) {
     let status = response.status();
@@ -168,7 +158,7 @@ async fn reason(entry: &LoggedRequest, response: Response<HttpBody>) -> (Option<
     if body.size_hint().exact().is_none_or(|size| size == 0 || size > MAX_ERROR_BODY) {
         let reason = match head.headers.get(header::ALLOW).and_then(|methods| methods.to_str().ok()) {
             Some(methods) => Some(format!("method {} is not allowed, only {methods}", entry.method)),
-            None if status == StatusCode::NOT_FOUND => Some(format!("there is no endpoint at {}", entry.path)),
+            None if status == StatusCode::NOT_FOUND => Some(format!("the path {} is unknown", entry.path)),
             None => None,
         };
         return (reason, Response::from_parts(head, body));

@@ -1,13 +1,13 @@
 //! Responses of all HTTP transports, and their frames.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use axum::body::Body as HttpBody;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-use super::{request_log::set_reason, wire};
+use super::wire;
 use crate::script::HttpStatus;
 use evidence::{Body, FrameParts, Http, Recorder};
 
@@ -48,6 +48,15 @@ pub(crate) fn record_response(recorder: &Recorder, connection: u64, response: &R
         let headers: BTreeMap<String, String> = wire::recorded(response.headers());
         FrameParts::sent(connection, body).with_http(Http { status, headers, ..Http::default() })
     });
+}
+
+/// The reason of a rejection without a body, as an extension of its response.
+#[derive(Debug, Clone)]
+pub(super) struct Reason(pub(super) Cow<'static, str>);
+
+/// Adds the reason of a rejection to its response. Clients do not see it.
+pub(crate) fn set_reason<B>(response: &mut Response<B>, reason: impl Into<Cow<'static, str>>) {
+    response.extensions_mut().insert(Reason(reason.into()));
 }
 
 /// A response without a body.

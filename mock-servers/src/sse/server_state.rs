@@ -18,8 +18,7 @@ use crate::{
     listen::{
         http_exchange::HttpExchange,
         protection::Protection,
-        request_log::set_reason,
-        response::{Aborted, DisconnectGuard, HttpResult, empty, scripted},
+        response::{Aborted, DisconnectGuard, HttpResult, empty, scripted, set_reason},
         serving::ShutdownHandle,
     },
 };
