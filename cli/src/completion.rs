@@ -18,8 +18,6 @@ use scenarios::{
     select::{CheckSelection, Runner, area_of, server_checks},
 };
 
-use crate::commands::client::config::Files;
-
 /// Environment variable with which a shell asks for completions.
 pub(crate) const VARIABLE: &str = "MCP_WORKBENCH_COMPLETE";
 
@@ -105,15 +103,6 @@ pub(crate) fn profiles_and_paths() -> ArgValueCompleter {
 
 fn profile_names() -> Vec<CompletionCandidate> {
     profile::names().map(|name| described(name, &profile::about(name).unwrap_or_default())).collect()
-}
-
-/// The names of configured servers. Files with errors count with their valid entries.
-pub(crate) fn servers() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        let configuration = Files::default().load().ok();
-        let names = configuration.into_iter().flat_map(|configuration| configuration.servers);
-        names.map(|server| CompletionCandidate::new(server.name)).collect::<Vec<_>>()
-    })
 }
 
 /// The revisions of the protocol.

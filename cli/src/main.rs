@@ -11,6 +11,7 @@ mod interrupt;
 mod output;
 mod print;
 mod progress;
+mod project;
 mod run;
 mod transport;
 

@@ -72,6 +72,7 @@ fn bash_completes_names_of_scenarios_checks_requirements_profiles_and_servers() 
     let servers = json!({ "mcpServers": { "weather-mock": { "command": "true" } } });
     fs::write(directory.path().join(".mcp.json"), servers.to_string()).expect("a file");
     fs::write(directory.path().join("minimal.yaml"), "").expect("a file");
+    fs::write(directory.path().join("mcp-workbench.toml"), "[validate.weather-mock]\n").expect("a file");
     for (words, expected) in [
         (&["vali"] as &[&str], "validate"),
         (&["conformance", "pagination/one"], "pagination/one-page"),
@@ -88,6 +89,7 @@ fn bash_completes_names_of_scenarios_checks_requirements_profiles_and_servers() 
         (&["mock", "serve", "minimal."], "minimal.yaml"),
         (&["mock", "profiles", "--show", "misbehaving/dy"], "misbehaving/dying"),
         (&["report", "--format", "juni"], "junit"),
+        (&["run", "validate."], "validate.weather-mock"),
     ] {
         let completed = completed(directory.path(), words);
         assert!(completed.iter().any(|value| value == expected), "{words:?}: {completed:?}");

@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
     /// Name of a configured server.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"], add = completion::servers())]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"], add = config::completed_names())]
     server: Option<String>,
     #[command(flatten)]
     files: Files,

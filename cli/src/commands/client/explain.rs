@@ -8,11 +8,10 @@ use client::Tool;
 use serde_json::{Map, Value, json};
 
 use super::{
-    config::Files,
+    config::{self, Files},
     error::{ClientCommandError, settle},
 };
 use crate::{
-    completion,
     error::{CommandError, CommandResult},
     print,
 };
@@ -21,7 +20,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Name of the server.
-    #[arg(add = completion::servers())]
+    #[arg(add = config::completed_names())]
     server: String,
     /// Name of the tool; without it, explains the decision for elicitation requests of the server.
     tool: Option<String>,

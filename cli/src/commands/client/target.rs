@@ -19,7 +19,7 @@ pub(crate) struct ServerArgs {
     #[command(flatten)]
     given: target::TargetArgs,
     /// Name of a configured server.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"], add = completion::servers())]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"], add = config::completed_names())]
     server: Option<String>,
     #[command(flatten)]
     files: config::Files,
