@@ -14,6 +14,7 @@ mod progress;
 mod project;
 mod run;
 mod transport;
+mod watch;
 
 use std::process::ExitCode;
 

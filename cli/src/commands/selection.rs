@@ -54,6 +54,11 @@ pub(crate) struct SelectionArgs {
 }
 
 impl SelectionArgs {
+    /// The files and directories of the scenarios; none for the built-in catalog.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.scenarios
+    }
+
     /// Loads the scenarios.
     pub(crate) fn load(&self) -> Result<Vec<Arc<Scenario>>, CommandError> {
         let catalog = if self.scenarios.is_empty() {
