@@ -70,7 +70,7 @@ impl Listening {
     pub(super) fn logged(&self, json: bool) -> Options {
         let options = Options::default();
         match (self.log, json) {
-            (true, true) => options.with_request_log(RequestLog::new(|request| print::json_note(request))),
+            (true, true) => options.with_request_log(RequestLog::new(print::json_note)),
             (true, false) => options.with_request_log(RequestLog::new(|request| print::note(&request.to_string()))),
             (false, _) => options,
         }
