@@ -9,10 +9,10 @@ use clap::{
 
 use crate::{
     commands::{
-        bench, check, client, completions, conformance, doctor, explain, judge, list, lock, man, mock, record, report,
-        schema, serve, validate,
+        bench, check, client, completions, conformance, doctor, explain, init, judge, list, lock, man, mock, record,
+        report, run, schema, serve, validate,
     },
-    error::CommandResult,
+    error::{CommandError, CommandResult},
 };
 
 /// The workbench for Model Context Protocol clients and servers.
@@ -37,6 +37,10 @@ pub(crate) enum Command {
     Validate(validate::Args),
     /// Load-test a server.
     Bench(bench::Args),
+    /// Write a project file, an example scenario and a CI workflow.
+    Init(init::Args),
+    /// Run the targets of the project file `mcp-workbench.toml`.
+    Run(run::Args),
     /// Render the journal of a run.
     Report(report::Args),
     /// Re-evaluate the checks on recorded evidence, or check a recording.
@@ -74,22 +78,29 @@ impl Command {
             Self::Conformance(args) => conformance::run(args),
             Self::Validate(args) => validate::run(args),
             Self::Bench(args) => bench::run(args),
+            Self::Init(args) => init::run(&args),
+            Self::Run(args) => run::run(&args, &Cli::command(), execute),
             Self::Report(args) => report::run(&args),
             Self::Judge(args) => judge::run(&args),
             Self::Record(args) => record::run(&args),
             Self::List(args) => list::run(args),
             Self::Explain(args) => explain::run(&args),
-            Self::Check(args) => check::run(&args),
+            Self::Check(args) => check::run(&args, &Cli::command()),
             Self::Mock(args) => mock::run(args),
             Self::Schema(args) => schema::run(&args),
             Self::Lock(args) => lock::run(args),
             Self::Doctor(args) => doctor::run(&args),
-            Self::Completions(args) => completions::run(&args, Cli::command()),
+            Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args, Cli::command()),
             Self::Client(args) => client::run(args),
             Self::Serve(args) => serve::run(&args),
         }
     }
+}
+
+/// Parses and executes a command line.
+fn execute(arguments: Vec<OsString>) -> CommandResult {
+    parse(arguments).map_err(CommandError::input)?.command.run()
 }
 
 /// Parses the command line.

@@ -59,6 +59,11 @@ impl CommandError {
         Self { cause: self.cause.context(place), ..self }
     }
 
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        self.code
+    }
+
     /// What the user can do about it, if known.
     pub(crate) fn help(&self) -> Option<&str> {
         self.help.as_deref()

@@ -1,5 +1,7 @@
 //! Interruption by the user. An interrupted run stops its processes and still reports its results.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::anyhow;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tokio::{
@@ -14,11 +16,20 @@ pub(crate) fn runtime() -> Result<Runtime, CommandError> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(CommandError::environment)
 }
 
+/// Whether the user has interrupted a run of this process.
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether [`requested`] has returned before.
+pub(crate) fn was_requested() -> bool {
+    REQUESTED.load(Ordering::Relaxed)
+}
+
 /// Waits for SIGINT or SIGTERM. If they cannot be watched, it never returns and they keep their default effect.
 pub(crate) async fn requested() {
     match Interrupts::watch() {
         Ok(mut interrupts) => {
             interrupts.next().await;
+            REQUESTED.store(true, Ordering::Relaxed);
         }
         Err(_) => std::future::pending().await,
     }

@@ -5,13 +5,16 @@
 
 mod cli;
 mod commands;
+mod completion;
 mod error;
 mod interrupt;
 mod output;
 mod print;
 mod progress;
+mod project;
 mod run;
 mod transport;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -22,6 +25,7 @@ fn main() -> ExitCode {
     if let Some(code) = client::process::supervisor::main_if_requested() {
         return code;
     }
+    completion::complete_if_requested(<cli::Cli as clap::CommandFactory>::command);
     let filter = EnvFilter::try_from_env("MCP_WORKBENCH_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let cli = match cli::parse(std::env::args_os().collect()) {

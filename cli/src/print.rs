@@ -52,6 +52,13 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(stderr(), "{}", escape_lines(text));
 }
 
+/// Prints a JSON value to stderr on one line. A closed stderr is ignored.
+pub(crate) fn json_note(value: &impl Serialize) {
+    // Only maps with keys that are not strings cannot be written as JSON.
+    let text = serde_json::to_string(value).unwrap_or_default();
+    let _ = writeln!(stderr(), "{}", ascii_controls(&text));
+}
+
 /// Prints a question to stderr; the cursor stays on its line.
 pub(crate) fn prompt(text: &str) {
     let _ = write!(stderr(), "{}", escape_lines(text));

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use reports::Run;
 use scenarios::{
     bench::connect::LoadConnectError,
     peer::PeerError,
@@ -21,6 +22,11 @@ const RUNS: &str = "MCP_WORKBENCH_RUNS";
 
 /// Executes a run, prints its progress and its report, and returns its exit code.
 pub(crate) fn execute(plan: RunPlan, output: &OutputArgs) -> CommandResult {
+    Ok(exit_code(finish(plan, output)?.passed()))
+}
+
+/// Executes a run, and prints its progress and its report.
+pub(crate) fn finish(plan: RunPlan, output: &OutputArgs) -> Result<Run, CommandError> {
     let directory = match &output.output {
         Some(path) => RunDirectory::Exact(path.clone()),
         None => RunDirectory::Within(runs_directory()),
@@ -39,7 +45,7 @@ pub(crate) fn execute(plan: RunPlan, output: &OutputArgs) -> CommandResult {
     });
     let run = finished.map_err(failure)?.run;
     output.show(&run, output.output.as_deref())?;
-    Ok(exit_code(run.passed()))
+    Ok(run)
 }
 
 /// The error of a run that could not be executed.

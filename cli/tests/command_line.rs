@@ -46,6 +46,67 @@ fn section<'a>(help: &'a str, heading: &str) -> impl Iterator<Item = &'a str> {
     lines.take_while(|line| !line.trim().is_empty()).map(str::trim)
 }
 
+/// The completions of bash for a command line, whose last word is incomplete. The script of `completions` runs as in a
+/// shell of the user.
+fn completed(directory: &Path, words: &[&str]) -> Vec<String> {
+    const SCRIPT: &str = r#"
+        source <(mcp-workbench completions bash)
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_TYPE=9
+        handler=$(complete -p mcp-workbench | sed 's/.*-F \([^ ]*\).*/\1/')
+        "$handler" mcp-workbench "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+        printf '%s\n' "${COMPREPLY[@]}"
+    "#;
+    let programs = Path::new(PROGRAM).parent().expect("a directory");
+    let search = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    let mut shell = Command::new("bash");
+    shell.args(["--norc", "-c", SCRIPT, "bash", "mcp-workbench"]).args(words).current_dir(directory);
+    shell.env("PATH", search).env("HOME", directory).env("XDG_CONFIG_HOME", directory);
+    let output = shell.output().expect("bash starts");
+    assert!(output.status.success() && output.stderr.is_empty(), "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_names_of_scenarios_checks_requirements_profiles_and_servers() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let servers = json!({ "mcpServers": { "weather-mock": { "command": "true" } } });
+    fs::write(directory.path().join(".mcp.json"), servers.to_string()).expect("a file");
+    fs::write(directory.path().join("minimal.yaml"), "").expect("a file");
+    fs::write(directory.path().join("mcp-workbench.toml"), "[validate.weather-mock]\n").expect("a file");
+    for (words, expected) in [
+        (&["vali"] as &[&str], "validate"),
+        (&["conformance", "pagination/one"], "pagination/one-page"),
+        (&["list", "--area", "handsh"], "handshake"),
+        (&["list", "--revision", "2025-1"], "2025-11-25"),
+        (&["validate", "--only", "unknown-tool"], "unknown-tool-is-refused"),
+        (&["validate", "--skip", "server/sub"], "server/subscriptions"),
+        (&["validate", "--area", "tool"], "tools"),
+        (&["validate", "--server", "weather"], "weather-mock"),
+        (&["client", "tools", "--server", "w"], "weather-mock"),
+        (&["client", "get", "w"], "weather-mock"),
+        (&["explain", "tools/unique"], "tools/unique-names"),
+        (&["mock", "serve", "every"], "everything"),
+        (&["mock", "serve", "minimal."], "minimal.yaml"),
+        (&["mock", "profiles", "--show", "misbehaving/dy"], "misbehaving/dying"),
+        (&["report", "--format", "juni"], "junit"),
+        (&["run", "validate."], "validate.weather-mock"),
+    ] {
+        let completed = completed(directory.path(), words);
+        assert!(completed.iter().any(|value| value == expected), "{words:?}: {completed:?}");
+        let begun = words.last().expect("a word");
+        assert!(completed.iter().all(|value| value.starts_with(begun)), "{words:?}: {completed:?}");
+    }
+}
+
+#[test]
+fn completions_are_scripts_for_all_shells() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = run(&["completions", shell]);
+        let script = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(output.status.success() && script.contains("MCP_WORKBENCH_COMPLETE"), "{shell}: {script}");
+    }
+}
+
 #[test]
 fn doctor_names_broken_configurations_and_missing_programs() {
     let directory = tempfile::tempdir().expect("a directory");

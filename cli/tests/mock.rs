@@ -134,6 +134,7 @@ async fn invalid_input_is_rejected_with_its_location() {
         &["serve", "minimal", "--listen", "nowhere"] as &[&str],
         &["serve", "minimal", "--transport", "unix"],
         &["serve", "minimal", "--transport", "stdio", "--control", "127.0.0.1:0"],
+        &["serve", "minimal", "--transport", "stdio", "--log"],
         &["serve", "minimal", "--control", "0.0.0.0:0"],
         &["serve", "minimal", "--path", "no-slash"],
         &["serve", "no-such-profile"],
@@ -255,6 +256,117 @@ async fn an_authorization_server_protects_a_mock_over_both_transports() {
         let entries = lines(&audit);
         assert!(entries.iter().any(|entry| entry.to_string().contains(resource)), "{entries:?}");
     }
+}
+
+/// A line of the request log without its duration.
+async fn logged(process: &mut Process) -> String {
+    let line = process.error_line().await;
+    let (before, after) = line.split_once(" ms").unwrap_or((&line, ""));
+    let (before, duration) = before.rsplit_once(' ').unwrap();
+    assert!(duration.parse::<f64>().is_ok_and(|ms| ms >= 0.0), "{line}");
+    format!("{before}{after}")
+}
+
+#[tokio::test]
+async fn the_log_has_a_line_for_each_request_with_the_reason_of_a_rejection() {
+    let directory = Directory::new();
+    let mut process = Process::start(&["mock", "serve", &directory.path("script.yaml"), "--log"]);
+    let url = process.line().await;
+    let both = "application/json, text/event-stream";
+    let post = || http_client().post(&url).header("content-type", "application/json");
+    let ping = r#"{"jsonrpc": "2.0", "id": "p", "method": "ping"}"#;
+    let elsewhere = url.replace("/mcp", "/other?secret=1");
+    let unknown_tool = r#"{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "nothing"}}"#;
+    let session = initialize(&url).send().await.unwrap().headers()["mcp-session-id"].clone();
+    assert_eq!(logged(&mut process).await, "POST /mcp initialize id=1 200");
+    let in_session = || post().header("accept", both).header("mcp-session-id", &session);
+    for (request, expected) in [
+        (in_session().body(ping), "POST /mcp ping id=\"p\" 200"),
+        (
+            in_session().body(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#),
+            "POST /mcp notifications/initialized 202",
+        ),
+        (in_session().body(unknown_tool), "POST /mcp tools/call id=7 200: error -32602: "),
+        (
+            post().header("accept", "application/json").body(ping),
+            "POST /mcp ping id=\"p\" 406: Accept lacks text/event-stream",
+        ),
+        (post().body(ping), "POST /mcp ping id=\"p\" 406: Accept lacks application/json and text/event-stream"),
+        (
+            http_client().post(&url).header("accept", both).header("content-type", "text/plain").body(ping),
+            "POST /mcp ping id=\"p\" 415: Content-Type is `text/plain`, it must be application/json",
+        ),
+        (
+            post().header("accept", both).body(ping),
+            "POST /mcp ping id=\"p\" 400: error -32000: bad request: `Mcp-Session-Id` is required",
+        ),
+        (
+            post().header("accept", both).header("mcp-session-id", "gone").body(ping),
+            "POST /mcp ping id=\"p\" 404: error -32001: session not found",
+        ),
+        (post().header("accept", both).body("{"), "POST /mcp 400: error -32700: "),
+        (http_client().get(&url), "GET /mcp 406: Accept lacks text/event-stream"),
+        (
+            http_client().get(&url).header("accept", both).header("mcp-session-id", "gone"),
+            "GET /mcp 404: session not found",
+        ),
+        (http_client().put(&url), "PUT /mcp 405: method PUT is not allowed, only GET, POST, DELETE"),
+        (http_client().get(elsewhere), "GET /other 404: the endpoint is at /mcp, not at /other"),
+        (
+            post().header("origin", "http://evil.example").body(ping),
+            "POST /mcp 403: the origin `http://evil.example` is not allowed; `--allow-origin` allows it",
+        ),
+    ] {
+        request.send().await.unwrap();
+        let line = logged(&mut process).await;
+        // The texts of some errors belong to the engine.
+        assert!(
+            line == expected || (expected.ends_with(": ") && line.starts_with(expected)),
+            "{line:?}, not {expected:?}"
+        );
+    }
+    process.signal(Signal::TERM);
+}
+
+#[tokio::test]
+async fn with_json_each_line_of_the_log_is_an_object() {
+    let arguments = ["mock", "oauth", "--protect", "minimal", "--json", "--log"];
+    let (mut process, addresses) = Process::start_with_json(&arguments).await;
+    let (issuer, resource) = (addresses["issuer"].as_str().unwrap(), addresses["resource"].as_str().unwrap());
+    let token = format!("{issuer}/token");
+    for (request, path, status, reason) in [
+        (initialize(resource), "/mcp", 401, "unauthorized: a token is needed"),
+        (http_client().get(format!("{issuer}/nothing")), "/nothing", 404, "the path /nothing is unknown"),
+        (http_client().get(&token), "/token", 405, "method GET is not allowed, only POST"),
+        (http_client().post(&token), "/token", 400, "invalid_request: the body has to be a form"),
+    ] {
+        request.send().await.unwrap();
+        let line: Value = serde_json::from_str(&process.error_line().await).unwrap();
+        assert_eq!((&line["path"], &line["status"], &line["reason"]), (&json!(path), &json!(status), &json!(reason)));
+        assert!(line["duration_ms"].as_f64().is_some_and(|ms| ms >= 0.0), "{line}");
+        let call = if path == "/mcp" { (json!("initialize"), json!(1)) } else { (Value::Null, Value::Null) };
+        assert_eq!((line["rpc_method"].clone(), line["id"].clone()), call, "{line}");
+    }
+    process.signal(Signal::TERM);
+}
+
+/// A client that gives up, and a script that closes a connection, have a line too.
+#[tokio::test]
+async fn requests_without_a_response_are_logged() {
+    let directory = Directory::new();
+    let script = "on: [{ when: { method: initialize, nth: 1 }, do: { fault: silence } }, \
+                       { when: { method: initialize, nth: 2 }, do: { fault: close } }]\n";
+    let mut process = Process::start(&["mock", "serve", &directory.file("silent.yaml", script), "--log"]);
+    let url = process.line().await;
+    for (timeout, reason) in [
+        (Duration::from_millis(200), "the client disconnected before the response"),
+        (Duration::from_secs(30), "the script closed the connection without a response"),
+    ] {
+        let response = initialize(&url).timeout(timeout).send().await;
+        assert!(response.is_err(), "{response:?}");
+        assert_eq!(logged(&mut process).await, format!("POST /mcp initialize id=1 -: {reason}"));
+    }
+    process.signal(Signal::TERM);
 }
 
 #[tokio::test]

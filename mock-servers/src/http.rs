@@ -67,7 +67,9 @@ async fn serve(
     if exchange.path() != &*path {
         return Ok(match protection.metadata(&exchange).await {
             Some(metadata) => metadata,
-            None => exchange.reject(StatusCode::NOT_FOUND),
+            None => {
+                exchange.reject(StatusCode::NOT_FOUND, format!("the endpoint is at {path}, not at {}", exchange.path()))
+            }
         });
     }
     match *exchange.method() {

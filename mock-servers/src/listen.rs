@@ -8,6 +8,7 @@ mod gate;
 pub(crate) mod http_exchange;
 mod limits;
 pub(crate) mod protection;
+pub(crate) mod request_log;
 pub(crate) mod response;
 mod server;
 pub(crate) mod serving;
@@ -29,6 +30,7 @@ pub use self::{
     fault_control::FaultHandle,
     gate::Allowed,
     limits::{Limits, raise_descriptor_limit},
+    request_log::{LoggedMessage, LoggedRequest, RequestLog},
     server::{EventStream, Server, Streamable},
     tls::{Tls, TlsError},
 };
@@ -53,6 +55,8 @@ pub struct Options {
     pub rejection_status: Option<u16>,
     /// The limits for clients.
     pub limits: Limits,
+    /// The log of handled requests [default: none].
+    pub request_log: Option<RequestLog>,
 }
 
 impl Options {
@@ -94,6 +98,13 @@ impl Options {
     #[must_use]
     pub fn with_allowed_origins(mut self, origins: Allowed) -> Self {
         self.allowed_origins = origins;
+        self
+    }
+
+    /// The same with this log of handled requests.
+    #[must_use]
+    pub fn with_request_log(mut self, log: RequestLog) -> Self {
+        self.request_log = Some(log);
         self
     }
 

@@ -65,7 +65,11 @@ async fn serve(
         _ if messages => Ok(exchange.allow_only("POST", StatusCode::METHOD_NOT_ALLOWED)),
         _ => Ok(match protection.metadata(&exchange).await {
             Some(metadata) => metadata,
-            None => exchange.reject(StatusCode::NOT_FOUND),
+            None => {
+                let Paths { stream, messages } = &*paths;
+                let reason = format!("the endpoints are at {stream} and {messages}, not at {}", exchange.path());
+                exchange.reject(StatusCode::NOT_FOUND, reason)
+            }
         }),
     }
 }

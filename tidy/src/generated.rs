@@ -15,7 +15,7 @@ pub(super) struct Generated {
 }
 
 /// The JSON Schemas of the public formats: the argument of `mcp-workbench schema` that prints it, and its file.
-const SCHEMAS: [(&str, &str); 7] = [
+const SCHEMAS: [(&str, &str); 8] = [
     ("scenario", "scenarios/schema/scenario-1.schema.json"),
     ("context", "scenarios/schema/context-1.schema.json"),
     ("report", "scenarios/schema/report-1.schema.json"),
@@ -23,6 +23,7 @@ const SCHEMAS: [(&str, &str); 7] = [
     ("comparison", "reports/schema/comparison-1.schema.json"),
     ("script", "mock-servers/schema/script-1.schema.json"),
     ("authorization-script", "mock-servers/schema/authorization-script-1.schema.json"),
+    ("project", "cli/schema/project-1.schema.json"),
 ];
 
 /// Asks the product, which is built next to this program, for the generated files.

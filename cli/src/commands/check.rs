@@ -1,4 +1,4 @@
-//! `check`: validates scenario files and the scripts of mock servers without running anything.
+//! `check`: validates scenario files, scripts of mock servers and project files without running anything.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -15,20 +15,30 @@ use scenarios::{
 use crate::{
     error::{CommandError, CommandResult},
     print,
+    project::Project,
 };
 
 /// The arguments of `check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Scenario files or directories of them, and scripts of mock servers and mock authorization servers.
+    /// Scenario files or directories of them, scripts of mock servers and mock authorization servers, and project files
+    /// (`.toml`).
     #[arg(required = true)]
     paths: Vec<PathBuf>,
 }
 
 /// Checks the files.
-pub(crate) fn run(args: &Args) -> CommandResult {
-    let (mut scenarios, mut scripts, mut errors) = (Vec::new(), 0, Vec::new());
+pub(crate) fn run(args: &Args, command: &clap::Command) -> CommandResult {
+    let (mut scenarios, mut scripts, mut projects, mut errors) = (Vec::new(), 0, 0, Vec::new());
     for path in &args.paths {
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            match Project::check(path, command) {
+                Ok(()) => projects += 1,
+                Err(FileError::Invalid(invalid)) => errors.extend(invalid.into_vec()),
+                Err(error) => return Err(CommandError::input(error)),
+            }
+            continue;
+        }
         let kind = if path.is_file() { load::kind_of(path) } else { Ok(FileKind::Scenario) };
         let checked = match kind {
             Ok(FileKind::Scenario) => {
@@ -53,11 +63,11 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     if let Some(errors) = Diagnostics::new(errors) {
         return Err(CommandError::input(errors));
     }
-    let checked = [(loaded, "scenario"), (scripts, "script")];
+    let checked = [(loaded, "scenario"), (scripts, "script"), (projects, "project file")];
     let checked: Vec<_> = checked.iter().filter(|(count, _)| *count > 0).collect();
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     let names: Vec<_> = checked.iter().map(|(count, noun)| format!("{count} {noun}{}", plural(*count))).collect();
-    let verb = if loaded + scripts == 1 { "is" } else { "are" };
+    let verb = if loaded + scripts + projects == 1 { "is" } else { "are" };
     print::line(&format!("{} {verb} valid", names.join(" and ")))?;
     Ok(ExitCode::SUCCESS)
 }

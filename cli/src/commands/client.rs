@@ -3,7 +3,7 @@
 mod access;
 mod approval;
 mod call;
-pub(super) mod config;
+pub(crate) mod config;
 mod conformance;
 mod connect;
 mod drive;

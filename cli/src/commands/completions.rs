@@ -2,9 +2,16 @@
 
 use std::process::ExitCode;
 
-use clap_complete::Shell;
+use clap_complete::{Shell, env::Shells};
 
-use crate::{error::CommandResult, print};
+use crate::{
+    completion::VARIABLE,
+    error::{CommandError, CommandResult},
+    print,
+};
+
+/// The name of the program in a command line.
+const PROGRAM: &str = "mcp-workbench";
 
 /// The arguments of `completions`.
 #[derive(Debug, clap::Args)]
@@ -13,10 +20,13 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Prints the script.
-pub(crate) fn run(args: &Args, mut command: clap::Command) -> CommandResult {
+/// Prints a script that runs the `mcp-workbench` of the `PATH` for each completion.
+pub(crate) fn run(args: &Args) -> CommandResult {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, "mcp-workbench", &mut script);
+    let (shells, shell) = (Shells::builtins(), args.shell.to_string());
+    let completer = shells.completer(&shell);
+    let completer = completer.ok_or_else(|| CommandError::internal(anyhow::anyhow!("no completion for {shell}")))?;
+    completer.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script).map_err(CommandError::internal)?;
     print::raw(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -15,6 +15,7 @@ use crate::{
     error::{CommandError, CommandResult},
     output::OutputArgs,
     run,
+    watch::{self, WatchArgs, WatchedFiles},
 };
 
 /// The arguments of `conformance`.
@@ -44,11 +45,30 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
 /// Runs scenarios against a client.
 pub(crate) fn run(args: Args) -> CommandResult {
+    if args.watch.watch {
+        return watch::execute(|| plan(&args), watched(&args), &args.watch, &args.output);
+    }
+    run::execute(plan(&args)?, &args.output)
+}
+
+/// The files whose changes repeat the run.
+fn watched(args: &Args) -> WatchedFiles {
+    let mut files = WatchedFiles::default();
+    // The shell reports a command that it cannot parse.
+    let command = args.client_command.as_deref().and_then(|command| shell_words::split(command).ok());
+    files.add_command(command.iter().flatten().map(String::as_str));
+    args.selection.paths().iter().chain(&args.baseline).for_each(|path| files.add(path));
+    files
+}
+
+fn plan(args: &Args) -> Result<RunPlan, CommandError> {
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let mut scenarios = args.selection.load()?;
     let plan = args.selection.plan(scenarios.clone(), Some(Runner::Conformance), seed)?;
@@ -62,7 +82,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
     };
     let plan = ConformancePlan {
         program: std::env::current_exe().map_err(CommandError::environment)?,
-        client: match args.client_command {
+        client: match args.client_command.clone() {
             None => ClientUnderTest::BuiltIn,
             Some(command) => ClientUnderTest::External { command, hidden_variables: vec![] },
         },
@@ -73,7 +93,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         time_factor: args.time_factor,
         baseline,
     };
-    run::execute(RunPlan::Conformance(plan), &args.output)
+    Ok(RunPlan::Conformance(plan))
 }
 
 fn time_factor(text: &str) -> Result<TimeFactor, String> {

@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use scenarios::{catalog::ScenarioCatalog, explanation::Explanation, model::Revision, requirements::Register};
 
 use crate::{
+    completion,
     error::{CommandError, CommandResult},
     print,
 };
@@ -14,9 +15,10 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Id of the requirement or check, as reports show it (`tools/unique-names`).
+    #[arg(add = completion::requirement_ids())]
     id: String,
     /// Revision of the specification [default: the newest].
-    #[arg(long)]
+    #[arg(long, add = completion::revisions())]
     revision: Option<Revision>,
     /// Print JSON.
     #[arg(long)]

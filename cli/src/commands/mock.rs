@@ -16,7 +16,10 @@ use evidence::Recorder;
 use mock_servers::{Script, script::ChildScript};
 use scenarios::model::Revision;
 
-use crate::error::{CommandError, CommandResult};
+use crate::{
+    completion,
+    error::{CommandError, CommandResult},
+};
 
 /// The arguments of `mock`.
 #[derive(Debug, clap::Args)]
@@ -52,14 +55,14 @@ enum Kind {
 struct Common {
     /// Name of a profile (see `mcp-workbench mock profiles`), or path of a script: the `server:` section of a scenario,
     /// as YAML or JSON.
-    #[arg(value_name = "PROFILE-OR-SCRIPT", required_unless_present = "from")]
+    #[arg(value_name = "PROFILE-OR-SCRIPT", required_unless_present = "from", add = completion::profiles_and_paths())]
     source: Option<source::Source>,
     /// Recording to repeat: requests with the recorded method and parameters get the recorded responses.
     #[arg(long, value_name = "RECORDING", conflicts_with = "source")]
     from: Option<std::path::PathBuf>,
     /// Protocol revision, unless the script names one [default: 2025-11-25 over stdio, otherwise all that the transport
     /// supports].
-    #[arg(long)]
+    #[arg(long, add = completion::revisions())]
     revision: Option<Revision>,
     /// Random seed.
     #[arg(long, default_value_t = 0)]

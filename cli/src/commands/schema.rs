@@ -33,6 +33,8 @@ enum Kind {
     Script,
     /// Print the JSON Schema of scripts of the mock authorization server.
     AuthorizationScript,
+    /// Print the JSON Schema of project files.
+    Project,
     /// Convert tool schemas to the format of a model provider.
     Convert(convert::Args),
     /// Compare two tool lists and classify each change.
@@ -49,6 +51,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         Kind::Comparison => reports::comparison::schema_file(),
         Kind::Script => mock_servers::schema::script_file(),
         Kind::AuthorizationScript => mock_servers::schema::authorization_script_file(),
+        Kind::Project => crate::project::schema_file(),
         Kind::Convert(args) => return convert::run(args),
         Kind::Diff(args) => return diff::run(args),
     };

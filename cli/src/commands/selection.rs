@@ -11,7 +11,7 @@ use scenarios::{
     select::{Runner, Selection},
 };
 
-use crate::{error::CommandError, transport::TransportArg};
+use crate::{completion, error::CommandError, transport::TransportArg};
 
 /// The built-in catalog, and the scenarios of the user. With a runner, its part of the catalog is enough, and each of the paths
 /// must have a scenario of it.
@@ -34,16 +34,16 @@ pub(crate) fn catalog_with(paths: &[PathBuf], runner: Option<Runner>) -> Result<
 pub(crate) struct SelectionArgs {
     /// Only scenarios or cases whose id matches one of the patterns (`pagination/*`, `*@stdio@2025-11-25`), or scenarios
     /// whose name in the official conformance suite does (`tools_call`).
-    #[arg(value_name = "GLOB")]
+    #[arg(value_name = "GLOB", add = completion::scenario_ids())]
     pub(crate) names: Vec<String>,
     /// Only scenarios of this area (`handshake`, `orphans`).
-    #[arg(long)]
+    #[arg(long, add = completion::scenario_areas())]
     area: Vec<String>,
     /// Only scenarios with this tag.
-    #[arg(long)]
+    #[arg(long, add = completion::scenario_tags())]
     tag: Vec<String>,
     /// Only cases in this revision (`2025-11-25`).
-    #[arg(long)]
+    #[arg(long, add = completion::revisions())]
     revision: Vec<Revision>,
     /// Only cases over this transport.
     #[arg(long)]
@@ -54,6 +54,11 @@ pub(crate) struct SelectionArgs {
 }
 
 impl SelectionArgs {
+    /// The files and directories of the scenarios; none for the built-in catalog.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.scenarios
+    }
+
     /// Loads the scenarios.
     pub(crate) fn load(&self) -> Result<Vec<Arc<Scenario>>, CommandError> {
         let catalog = if self.scenarios.is_empty() {

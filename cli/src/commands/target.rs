@@ -48,6 +48,11 @@ impl TargetArgs {
         self.url.is_some() || !self.command.is_empty()
     }
 
+    /// The words of the command; none for a URL.
+    pub(crate) fn command(&self) -> impl Iterator<Item = &str> {
+        self.command.iter().map(String::as_str)
+    }
+
     /// The URL, if the server has one.
     pub(crate) fn url(&self) -> Option<&str> {
         self.url.as_deref()

@@ -26,10 +26,12 @@ use super::{
     target::TargetArgs,
 };
 use crate::{
+    completion,
     error::{CommandError, CommandResult},
     output::OutputArgs,
     print, run,
     transport::TransportArg,
+    watch::{self, WatchArgs, WatchedFiles},
 };
 
 /// The arguments of `validate`.
@@ -38,7 +40,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
     /// Name of a configured server.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"], add = config::completed_names())]
     server: Option<String>,
     #[command(flatten)]
     files: Files,
@@ -46,16 +48,16 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "command")]
     oauth: bool,
     /// Only checks, scenarios or cases whose id matches (`unknown-tool-*`, `server/tools`).
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", add = completion::server_check_ids())]
     only: Vec<String>,
     /// Without checks, scenarios or cases whose id matches.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", add = completion::server_check_ids())]
     skip: Vec<String>,
     /// Only checks of this area (`tools`, `transports`, `lifecycle`).
-    #[arg(long)]
+    #[arg(long, add = completion::server_check_areas())]
     area: Vec<String>,
     /// Only this revision [default: every revision that the server supports].
-    #[arg(long)]
+    #[arg(long, add = completion::revisions())]
     revision: Vec<Revision>,
     /// Transport of a URL [default: Streamable HTTP, or HTTP+SSE if the server supports nothing else].
     #[arg(long)]
@@ -95,6 +97,8 @@ pub(crate) struct Args {
     #[arg(long, requires = "scenarios")]
     no_built_in: bool,
     #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -109,31 +113,52 @@ enum FailOn {
 
 /// Validates a server.
 pub(crate) fn run(args: Args) -> CommandResult {
-    let scenarios = args.scenarios()?;
-    let selection = CheckSelection::new(&args.only, &args.skip, &args.area, scenarios.iter().map(AsRef::as_ref));
-    let selection = selection.map_err(CommandError::input)?;
     if args.list {
+        let (selection, scenarios) = args.selection()?;
         return list(&selection, &scenarios);
     }
-    let plan = ValidatePlan {
-        target: args.target()?,
-        subject: args.server.clone().unwrap_or_else(|| args.target.subject()),
-        selection,
-        baseline: args.baseline(&scenarios)?,
-        scenarios,
-        revisions: args.revisions(),
-        transport: args.transport()?,
-        seed: args.seed.unwrap_or_else(fresh_seed),
-        startup: args.startup_timeout.0,
-        jobs: args.jobs.unwrap_or_else(ValidatePlan::default_jobs),
-        policy: PassPolicy { allow_flaky: args.allow_flaky, fail_on_warnings: args.fail_on == FailOn::Should },
-        call_tools: ToolPolicy::parse(&args.call_tools).map_err(CommandError::input)?,
-        portability: Some(serve::portability),
-    };
-    run::execute(RunPlan::Validate(Box::new(plan)), &args.output)
+    if args.watch.watch {
+        return watch::execute(|| args.plan(), args.watched(), &args.watch, &args.output);
+    }
+    run::execute(args.plan()?, &args.output)
 }
 
 impl Args {
+    fn plan(&self) -> Result<RunPlan, CommandError> {
+        let (selection, scenarios) = self.selection()?;
+        let plan = ValidatePlan {
+            target: self.target()?,
+            subject: self.server.clone().unwrap_or_else(|| self.target.subject()),
+            selection,
+            baseline: self.baseline(&scenarios)?,
+            scenarios,
+            revisions: self.revisions(),
+            transport: self.transport()?,
+            seed: self.seed.unwrap_or_else(fresh_seed),
+            startup: self.startup_timeout.0,
+            jobs: self.jobs.unwrap_or_else(ValidatePlan::default_jobs),
+            policy: PassPolicy { allow_flaky: self.allow_flaky, fail_on_warnings: self.fail_on == FailOn::Should },
+            call_tools: ToolPolicy::parse(&self.call_tools).map_err(CommandError::input)?,
+            portability: Some(serve::portability),
+        };
+        Ok(RunPlan::Validate(Box::new(plan)))
+    }
+
+    /// The files whose changes repeat the run.
+    fn watched(&self) -> WatchedFiles {
+        let mut files = WatchedFiles::default();
+        files.add_command(self.target.command());
+        self.scenarios.iter().chain(&self.baseline).for_each(|path| files.add(path));
+        files
+    }
+
+    /// The selected checks, and all scenarios.
+    fn selection(&self) -> Result<(CheckSelection, Vec<Arc<Scenario>>), CommandError> {
+        let scenarios = self.scenarios()?;
+        let selection = CheckSelection::new(&self.only, &self.skip, &self.area, scenarios.iter().map(AsRef::as_ref));
+        Ok((selection.map_err(CommandError::input)?, scenarios))
+    }
+
     fn target(&self) -> Result<ServerTarget, CommandError> {
         let mut target = match &self.server {
             Some(name) => {

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines},
-    process::{Child, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
     time::timeout,
 };
 
@@ -18,6 +18,8 @@ pub(crate) struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
+    /// Standard error, once a line of it was read.
+    errors: Option<Lines<BufReader<ChildStderr>>>,
 }
 
 /// Result of a process.
@@ -37,7 +39,7 @@ impl Process {
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.kill_on_drop(true).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take().unwrap());
-        Self { child, stdin, lines: BufReader::new(stdout).lines() }
+        Self { child, stdin, lines: BufReader::new(stdout).lines(), errors: None }
     }
 
     /// Starts the program, and reads its first line as JSON.
@@ -60,6 +62,13 @@ impl Process {
     /// The next line of standard output as JSON.
     pub(crate) async fn json(&mut self) -> Value {
         serde_json::from_str(&self.line().await).unwrap()
+    }
+
+    /// The next line of standard error.
+    pub(crate) async fn error_line(&mut self) -> String {
+        let lines = self.errors.get_or_insert_with(|| BufReader::new(self.child.stderr.take().unwrap()).lines());
+        let line = timeout(TIMEOUT, lines.next_line()).await.expect("a line within the timeout").unwrap();
+        line.expect("a line before the error output closes")
     }
 
     /// Writes a message to standard input.

@@ -27,7 +27,7 @@ pub(super) async fn serve(
 ) -> HttpResult {
     let bytes = match exchange.read(body).await {
         Ok(bytes) => bytes,
-        Err(status) => return Ok(exchange.reject(status)),
+        Err(rejection) => return Ok(rejection),
     };
     let unfit = unfit(&exchange, server.validation());
     if unfit.is_none()
@@ -45,8 +45,8 @@ pub(super) async fn serve(
     if let Some(refusal) = protection.refuses(&exchange, message.as_ref()) {
         return Ok(refusal);
     }
-    if let Some(status) = unfit {
-        return Ok(exchange.refuse(status));
+    if let Some((status, reason)) = unfit {
+        return Ok(exchange.refuse(status, reason));
     }
     let (_, verdict) = match message {
         None => {
@@ -62,19 +62,26 @@ pub(super) async fn serve(
     verdict
 }
 
-/// The status of a request without an acceptable response type. The client must accept both types (2025-03-26 and
+/// The status of a request without an acceptable response type, and the reason. The client must accept both types (2025-03-26 and
 /// later, transports, sending messages).
-fn unfit(exchange: &HttpExchange, validation: &Validation) -> Option<StatusCode> {
+fn unfit(exchange: &HttpExchange, validation: &Validation) -> Option<(StatusCode, String)> {
     let status = |handling, default| {
         InvalidRequest::status(handling, default).and_then(|status| StatusCode::from_u16(status).ok())
     };
     let content_type = exchange.header("content-type").unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
-        return status(validation.content_type, 415);
+        return status(validation.content_type, 415).map(|status| {
+            let found = if content_type.is_empty() { "missing".to_owned() } else { format!("`{content_type}`") };
+            (status, format!("Content-Type is {found}, it must be application/json"))
+        });
     }
-    let both = ["application/json", "text/event-stream"].iter().all(|one| wire::accepts(exchange.headers(), one));
-    if both { None } else { status(validation.accept, 406) }
+    let missing = ["application/json", "text/event-stream"].into_iter();
+    let missing: Vec<_> = missing.filter(|one| !wire::accepts(exchange.headers(), one)).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    status(validation.accept, 406).map(|status| (status, format!("Accept lacks {}", missing.join(" and "))))
 }
 
 /// The session of a message, its rejection, and the id of the session that it may open.

@@ -21,7 +21,7 @@ use crate::{
 
 pub(super) async fn serve(server: Arc<ServerState>, exchange: HttpExchange) -> HttpResult {
     if exchange.method() == Method::GET && !wire::accepts(exchange.headers(), "text/event-stream") {
-        return Ok(exchange.refuse(StatusCode::NOT_ACCEPTABLE));
+        return Ok(exchange.refuse(StatusCode::NOT_ACCEPTABLE, "Accept lacks text/event-stream"));
     }
     let found = {
         let core = &mut *server.lock();
@@ -30,7 +30,8 @@ pub(super) async fn serve(server: Arc<ServerState>, exchange: HttpExchange) -> H
     let (key, kind) = match found {
         Ok(found) => found,
         Err(rejection) => {
-            return Ok(exchange.refuse(StatusCode::from_u16(rejection.status).unwrap_or(StatusCode::BAD_REQUEST)));
+            let status = StatusCode::from_u16(rejection.status).unwrap_or(StatusCode::BAD_REQUEST);
+            return Ok(exchange.refuse(status, rejection.message));
         }
     };
     // The engine receives a GET or a DELETE as a message of that method, so that scripts can have rules for them.

@@ -74,8 +74,8 @@ impl Gate {
         Self { hosts, origins: options.allowed_origins.clone(), status: status.unwrap_or(StatusCode::FORBIDDEN) }
     }
 
-    /// The status of a request from elsewhere.
-    pub(super) fn refuses(&self, headers: &HeaderMap) -> Option<StatusCode> {
+    /// The status of a request from elsewhere, and the reason.
+    pub(super) fn refuses(&self, headers: &HeaderMap) -> Option<(StatusCode, String)> {
         let host = self.hosts != Allowed::Any
             && headers
                 .get(header::HOST)
@@ -86,7 +86,18 @@ impl Gate {
                 let parts = origin.to_str().ok().and_then(|text| text.split_once("://"));
                 parts.is_none_or(|(scheme, authority)| !self.origins.admits(Some(scheme), authority))
             });
-        (host || origin).then_some(self.status)
+        let name = match (host, origin) {
+            (true, _) => header::HOST,
+            (_, true) => header::ORIGIN,
+            _ => return None,
+        };
+        let value = headers.get(&name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let option = if host { "--allow-host" } else { "--allow-origin" };
+        let reason = match value {
+            Some(value) => format!("the {name} `{value}` is not allowed; `{option}` allows it"),
+            None => format!("the header {name} is missing"),
+        };
+        Some((self.status, reason))
     }
 }
 

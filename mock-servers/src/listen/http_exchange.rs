@@ -1,13 +1,14 @@
 //! One HTTP exchange before the engine handles it: its head, its frames, its rejection.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use axum::body::{Body as HttpBody, Bytes};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header, request::Parts};
 use hyper::body::Incoming;
 
 use super::{
-    response::{empty, record_response},
+    request_log::MessageSlot,
+    response::{empty, record_response, set_reason},
     socket::CloseMode,
     wire,
 };
@@ -21,6 +22,8 @@ pub(crate) struct HttpExchange {
     head: Parts,
     close_mode: CloseMode,
     body_time: Duration,
+    /// Where the message is stored for the request log, if there is one.
+    logged: Option<MessageSlot>,
 }
 
 impl HttpExchange {
@@ -30,8 +33,9 @@ impl HttpExchange {
         head: Parts,
         close_mode: CloseMode,
         body_time: Duration,
+        logged: Option<MessageSlot>,
     ) -> Self {
-        Self { connection, recorder, head, close_mode, body_time }
+        Self { connection, recorder, head, close_mode, body_time, logged }
     }
 
     pub(crate) fn headers(&self) -> &HeaderMap {
@@ -64,10 +68,15 @@ impl HttpExchange {
         &self.close_mode
     }
 
-    /// The whole body of the request, or the status for an invalid one.
-    pub(crate) async fn read(&self, body: Incoming) -> Result<Bytes, StatusCode> {
+    /// The whole body of the request, or the response to an invalid one.
+    pub(crate) async fn read(&self, body: Incoming) -> Result<Bytes, Response<HttpBody>> {
         let read = tokio::time::timeout(self.body_time, wire::read(body)).await;
-        read.unwrap_or(Err(StatusCode::REQUEST_TIMEOUT))
+        let late = || Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"));
+        let bytes = read.unwrap_or_else(|_| late()).map_err(|(status, reason)| self.reject(status, reason))?;
+        if let Some(logged) = &self.logged {
+            logged.fill(&bytes);
+        }
+        Ok(bytes)
     }
 
     /// Records the request.
@@ -100,9 +109,11 @@ impl HttpExchange {
         response
     }
 
-    /// Responds with this status.
-    pub(crate) fn refuse(&self, status: StatusCode) -> Response<HttpBody> {
-        self.respond(empty(status))
+    /// Responds with this status, for a reason that the request log has.
+    pub(crate) fn refuse(&self, status: StatusCode, reason: impl Into<Cow<'static, str>>) -> Response<HttpBody> {
+        let mut response = empty(status);
+        set_reason(&mut response, reason);
+        self.respond(response)
     }
 
     /// Responds with this status, normally 405, that the path supports only these methods (RFC 9110, section 15.5.6).
@@ -114,8 +125,8 @@ impl HttpExchange {
     }
 
     /// Responds with this status without reading the body.
-    pub(crate) fn reject(&self, status: StatusCode) -> Response<HttpBody> {
+    pub(crate) fn reject(&self, status: StatusCode, reason: impl Into<Cow<'static, str>>) -> Response<HttpBody> {
         self.receive_unread();
-        self.refuse(status)
+        self.refuse(status, reason)
     }
 }

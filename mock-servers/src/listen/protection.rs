@@ -12,7 +12,10 @@ use serde_json::Value;
 
 use evidence::Body;
 
-use super::{http_exchange::HttpExchange, response::empty};
+use super::http_exchange::HttpExchange;
+
+/// Reason of the rejection of each request until the guard is set.
+pub(crate) const STARTING: &str = "the server is starting";
 
 /// Decides which requests reach a resource, and serves the resource's metadata.
 pub(crate) trait RequestGuard: Debug + Send + Sync {
@@ -59,7 +62,7 @@ impl Protection {
     /// The response to a rejected request. Every request is rejected until the guard is set.
     pub(crate) fn refuses(&self, exchange: &HttpExchange, message: Option<&Value>) -> Option<Response<HttpBody>> {
         let Self::Guarded(slot) = self else { return None };
-        let Some(guard) = slot.get() else { return Some(exchange.respond(empty(StatusCode::SERVICE_UNAVAILABLE))) };
+        let Some(guard) = slot.get() else { return Some(exchange.refuse(StatusCode::SERVICE_UNAVAILABLE, STARTING)) };
         let rejected = guard.reject(exchange.method(), exchange.uri(), exchange.headers(), message);
         rejected.map(|response| exchange.respond(response))
     }

@@ -1,6 +1,6 @@
 //! Responses of all HTTP transports, and their frames.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use axum::body::Body as HttpBody;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
@@ -50,6 +50,15 @@ pub(crate) fn record_response(recorder: &Recorder, connection: u64, response: &R
     });
 }
 
+/// The reason of a rejection without a body, as an extension of its response.
+#[derive(Debug, Clone)]
+pub(super) struct Reason(pub(super) Cow<'static, str>);
+
+/// Adds the reason of a rejection to its response. Clients do not see it.
+pub(crate) fn set_reason<B>(response: &mut Response<B>, reason: impl Into<Cow<'static, str>>) {
+    response.extensions_mut().insert(Reason(reason.into()));
+}
+
 /// A response without a body.
 pub(crate) fn empty(status: StatusCode) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::empty());
@@ -61,6 +70,7 @@ pub(crate) fn empty(status: StatusCode) -> Response<HttpBody> {
 pub(crate) fn scripted(wanted: &HttpStatus) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::from(wanted.body.clone()));
     *response.status_mut() = StatusCode::from_u16(wanted.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    set_reason(&mut response, "the script set this status");
     for (name, value) in &wanted.headers {
         match (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
             (Ok(name), Ok(value)) => drop(response.headers_mut().append(name, value)),

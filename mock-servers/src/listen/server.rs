@@ -68,8 +68,8 @@ impl<TransportServer> Server<TransportServer> {
         let shutdown = ShutdownHandle::new();
         let gate = Gate::new(&options, &address);
         let service = transport(shutdown.clone(), &path);
-        let limits = options.limits;
-        let door = BoundListener { socket, tls, gate, limits, recorder, shutdown: shutdown.clone() };
+        let Options { limits, request_log, .. } = options;
+        let door = BoundListener { socket, tls, gate, limits, recorder, shutdown: shutdown.clone(), request_log };
         let accepting = tokio::spawn(serving::accept(door, service));
         let faults = shutdown.faults();
         Ok(Self { address, path, certificate_pem, shutdown, faults, accepting, transport: PhantomData })

@@ -26,6 +26,7 @@ use super::{
     gate::Gate,
     http_exchange::HttpExchange,
     limits::{self, Limits},
+    request_log::RequestLog,
     response::Aborted,
     socket::{AcceptedConnection, CloseMode, ListenSocket},
 };
@@ -190,6 +191,7 @@ pub(super) struct BoundListener {
     pub(super) limits: Limits,
     pub(super) recorder: Recorder,
     pub(super) shutdown: ShutdownHandle,
+    pub(super) request_log: Option<RequestLog>,
 }
 
 /// The shared part of all connections.
@@ -197,6 +199,7 @@ struct Shared<S> {
     gate: Gate,
     limits: Limits,
     recorder: Recorder,
+    request_log: Option<RequestLog>,
     next_exchange: AtomicU64,
     service: S,
 }
@@ -207,8 +210,8 @@ where
     S: Fn(HttpExchange, Incoming) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
 {
-    let BoundListener { socket, tls, gate, limits, recorder, shutdown } = door;
-    let shared = Arc::new(Shared { gate, limits, recorder, next_exchange: AtomicU64::new(0), service });
+    let BoundListener { socket, tls, gate, limits, recorder, shutdown, request_log } = door;
+    let shared = Arc::new(Shared { gate, limits, recorder, request_log, next_exchange: AtomicU64::new(0), service });
     let mut stop = shutdown.0.phase.subscribe();
     let mut connections = JoinSet::new();
     let mut failures = 0;
@@ -340,10 +343,17 @@ where
     if shared.recorder.is_exhausted() {
         return Err(Aborted);
     }
-    let exchange = HttpExchange::new(connection, shared.recorder.clone(), head, close_mode, shared.limits.body_time);
-    match shared.gate.refuses(exchange.headers()) {
-        Some(status) => Ok(exchange.reject(status)),
+    let entry = shared.request_log.as_ref().map(|log| log.begin(&head));
+    let message = entry.as_ref().map(|entry| entry.message.clone());
+    let exchange =
+        HttpExchange::new(connection, shared.recorder.clone(), head, close_mode, shared.limits.body_time, message);
+    let result = match shared.gate.refuses(exchange.headers()) {
+        Some((status, reason)) => Ok(exchange.reject(status, reason)),
         None => (shared.service)(exchange, body).await,
+    };
+    match entry {
+        Some(entry) => entry.finish(result).await,
+        None => result,
     }
 }
 

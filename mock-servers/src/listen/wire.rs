@@ -12,17 +12,18 @@ use crate::engine::DispatchId;
 /// Maximum size of a request body.
 const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 
-/// The whole body, or the status for an invalid one.
-pub(crate) async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
+/// The whole body, or the status and the reason for an invalid one.
+pub(crate) async fn read(body: Incoming) -> Result<Bytes, (StatusCode, &'static str)> {
+    const TOO_LARGE: (StatusCode, &str) = (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 64 MiB");
     // A body with a length above the limit is rejected without reading it.
     if body.size_hint().lower() > MAX_REQUEST_BYTES as u64 {
-        return Err(StatusCode::PAYLOAD_TOO_LARGE);
+        return Err(TOO_LARGE);
     }
     match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
         Ok(whole) => Ok(whole.to_bytes()),
-        Err(cause) if cause.is::<LengthLimitError>() => Err(StatusCode::PAYLOAD_TOO_LARGE),
+        Err(cause) if cause.is::<LengthLimitError>() => Err(TOO_LARGE),
         // It is truncated, or its chunks are invalid.
-        Err(_) => Err(StatusCode::BAD_REQUEST),
+        Err(_) => Err((StatusCode::BAD_REQUEST, "the body is truncated, or its chunks are invalid")),
     }
 }
 

@@ -99,7 +99,7 @@ async fn serve(
 ) -> Result<Response<HttpBody>, listen::response::Aborted> {
     let (status, answer) = match wire::read(body).await {
         Ok(body) => controlled.answer(exchange.method(), exchange.path(), &body),
-        Err(status) => (status, json!({ "error": "the body cannot be read" })),
+        Err((status, reason)) => (status, json!({ "error": reason })),
     };
     let mut response = Response::new(HttpBody::from(answer.to_string()));
     *response.status_mut() = status;

@@ -30,6 +30,7 @@ use super::{
 use crate::{
     listen::{
         http_exchange::HttpExchange,
+        protection::STARTING,
         response::{Aborted, record_response},
     },
     oauth_messages::OAuthResponse,
@@ -61,12 +62,12 @@ pub(super) async fn serve(
     exchange: HttpExchange,
     body: Incoming,
 ) -> Result<Response<HttpBody>, Aborted> {
-    let Some(service) = service.get() else { return Ok(exchange.reject(StatusCode::SERVICE_UNAVAILABLE)) };
+    let Some(service) = service.get() else { return Ok(exchange.reject(StatusCode::SERVICE_UNAVAILABLE, STARTING)) };
     let read = tokio::time::timeout(BODY_TIMEOUT, to_bytes(HttpBody::new(body), MAX_BODY_BYTES)).await;
     let body = match read {
         Ok(Ok(body)) => body,
-        Ok(Err(_)) => return Ok(exchange.reject(StatusCode::PAYLOAD_TOO_LARGE)),
-        Err(_) => return Ok(exchange.reject(StatusCode::REQUEST_TIMEOUT)),
+        Ok(Err(_)) => return Ok(exchange.reject(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 256 KiB")),
+        Err(_) => return Ok(exchange.reject(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")),
     };
     exchange.receive(|| recorded(&body));
     let answer = route(service, &exchange, &body).await;

@@ -18,7 +18,7 @@ use crate::{
     listen::{
         http_exchange::HttpExchange,
         protection::Protection,
-        response::{Aborted, DisconnectGuard, HttpResult, empty, scripted},
+        response::{Aborted, DisconnectGuard, HttpResult, empty, scripted, set_reason},
         serving::ShutdownHandle,
     },
 };
@@ -97,7 +97,7 @@ impl ServerState {
     pub(super) async fn post(self: &Arc<Self>, exchange: &HttpExchange, body: Incoming) -> HttpResult {
         let bytes = match exchange.read(body).await {
             Ok(bytes) => bytes,
-            Err(status) => return Ok(exchange.reject(status)),
+            Err(rejection) => return Ok(rejection),
         };
         match self.take_in(exchange, &bytes) {
             Taken::Answered(response) => Ok(response),
@@ -115,10 +115,12 @@ impl ServerState {
         let mut core = self.lock();
         let id = exchange.query().and_then(|query| query.strip_prefix("session="));
         let Some(key) = id.and_then(|id| core.state.by_id.get(id).copied()) else {
-            return Taken::Answered(exchange.refuse(StatusCode::NOT_FOUND));
+            return Taken::Answered(
+                exchange.refuse(StatusCode::NOT_FOUND, "the session of the URL is unknown or closed"),
+            );
         };
         let Some(message) = message else {
-            return Taken::Answered(exchange.refuse(StatusCode::BAD_REQUEST));
+            return Taken::Answered(exchange.refuse(StatusCode::BAD_REQUEST, "the body is not JSON"));
         };
         let host = exchange.header("host").map(str::to_owned);
         let origin = Origin { host, ..Origin::session(key) };
@@ -182,7 +184,11 @@ enum Taken {
 fn scripted_response(outputs: &[Output]) -> Option<Response<HttpBody>> {
     outputs.iter().find_map(|output| match &output.step {
         Step::Status(status) => Some(scripted(status)),
-        Step::ExpireSession => Some(empty(StatusCode::NOT_FOUND)),
+        Step::ExpireSession => {
+            let mut response = empty(StatusCode::NOT_FOUND);
+            set_reason(&mut response, "the script ended the session");
+            Some(response)
+        }
         _ => None,
     })
 }

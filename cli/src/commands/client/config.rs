@@ -16,6 +16,7 @@ use agent::config::{
     edit::{Edit, EditError, WriteError, edit_file},
 };
 use anyhow::anyhow;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use client::{
     Endpoint, ManagedServer, ServerConfig,
     auth::{AuthSettings, callback::CallbackOptions},
@@ -34,10 +35,20 @@ pub(crate) struct Files {
     config: Option<PathBuf>,
 }
 
+/// The names of configured servers. Files with errors count with their valid entries.
+pub(crate) fn completed_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let configuration = Files::default().load().ok();
+        let names = configuration.into_iter().flat_map(|configuration| configuration.servers);
+        names.map(|server| CompletionCandidate::new(server.name)).collect::<Vec<_>>()
+    })
+}
+
 /// A server in the configuration and the output format.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NameArgs {
     /// Name of the server.
+    #[arg(add = completed_names())]
     name: String,
     #[command(flatten)]
     files: Files,
@@ -60,7 +71,7 @@ pub(crate) struct EntryArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct LoginServerArgs {
     /// URL of the server, or its name in the configuration.
-    #[arg(value_name = "URL|NAME")]
+    #[arg(value_name = "URL|NAME", add = completed_names())]
     pub(super) server: String,
     #[command(flatten)]
     pub(super) files: Files,

@@ -8,7 +8,7 @@ use client::Tool;
 use serde_json::{Map, Value, json};
 
 use super::{
-    config::Files,
+    config::{self, Files},
     error::{ClientCommandError, settle},
 };
 use crate::{
@@ -20,6 +20,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Name of the server.
+    #[arg(add = config::completed_names())]
     server: String,
     /// Name of the tool; without it, explains the decision for elicitation requests of the server.
     tool: Option<String>,

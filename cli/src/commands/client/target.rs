@@ -11,7 +11,7 @@ use mock_servers::HumanDuration;
 use url::Url;
 
 use super::{config, error::ClientCommandError, policy};
-use crate::{commands::target, transport::TransportArg};
+use crate::{commands::target, completion, transport::TransportArg};
 
 /// The server and the output format.
 #[derive(Debug, Clone, clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct ServerArgs {
     #[command(flatten)]
     given: target::TargetArgs,
     /// Name of a configured server.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"], add = config::completed_names())]
     server: Option<String>,
     #[command(flatten)]
     files: config::Files,
@@ -27,7 +27,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "TRANSPORT", value_enum, conflicts_with = "command")]
     transport: Option<TransportArg>,
     /// Protocol revision [default: negotiate].
-    #[arg(long, value_name = "REVISION", value_parser = revision)]
+    #[arg(long, value_name = "REVISION", value_parser = revision, add = completion::revisions())]
     revision: Option<Revision>,
     /// Timeout of the start and of each request (`10s`, `500ms`) [default: the configuration, then MCP_TIMEOUT (start) and
     /// MCP_TOOL_TIMEOUT (tool calls), in milliseconds]. Progress restarts the timeout of a call.

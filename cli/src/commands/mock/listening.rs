@@ -3,9 +3,9 @@
 use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
 use anyhow::{Context as _, anyhow};
-use mock_servers::listen::{Address, Allowed, Options, StartError, Tls};
+use mock_servers::listen::{Address, Allowed, Options, RequestLog, StartError, Tls};
 
-use crate::error::CommandError;
+use crate::{error::CommandError, print};
 
 /// Listen address, TLS and allowed hosts.
 #[derive(Debug, clap::Args)]
@@ -32,6 +32,10 @@ pub(super) struct Listening {
     /// names.
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
+    /// Print a line to stderr for each request: method, path, JSON-RPC method and id, status, duration, and the reason
+    /// of a rejection. With --json each line is a JSON object.
+    #[arg(long)]
+    log: bool,
 }
 
 /// An address, or the path of a Unix socket.
@@ -57,11 +61,28 @@ impl FromStr for ListenAddress {
 }
 
 impl Listening {
-    /// Options of the listener.
-    pub(super) fn options(&self) -> Result<Options, CommandError> {
-        let mut options = Options::at(self.listen.0.clone())
+    /// Whether requests are logged.
+    pub(super) fn logs(&self) -> bool {
+        self.log
+    }
+
+    /// Options of another listener that is only logged like this one.
+    pub(super) fn logged(&self, json: bool) -> Options {
+        let options = Options::default();
+        match (self.log, json) {
+            (true, true) => options.with_request_log(RequestLog::new(print::json_note)),
+            (true, false) => options.with_request_log(RequestLog::new(|request| print::note(&request.to_string()))),
+            (false, _) => options,
+        }
+    }
+
+    /// Options of the listener. With `json`, requests are logged as JSON.
+    pub(super) fn options(&self, json: bool) -> Result<Options, CommandError> {
+        let mut options = self
+            .logged(json)
             .with_allowed_hosts(Allowed::listed(&self.allow_host))
             .with_allowed_origins(Allowed::listed(&self.allow_origin));
+        options.address = self.listen.0.clone();
         if let Some(path) = &self.path {
             options = options.with_path(path);
         }

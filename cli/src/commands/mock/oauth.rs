@@ -17,6 +17,7 @@ use super::{
     source::Source,
 };
 use crate::{
+    completion,
     error::{CommandError, CommandResult},
     interrupt::{self, Interrupts},
     print,
@@ -43,7 +44,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Also serve this profile or script, on its own port, to clients that have a token of this server.
-    #[arg(long, value_name = "PROFILE-OR-SCRIPT")]
+    #[arg(long, value_name = "PROFILE-OR-SCRIPT", add = completion::profiles_and_paths())]
     protect: Option<Source>,
     /// Transport of the protected server; not stdio.
     #[arg(long, value_enum, default_value_t = TransportArg(Transport::StreamableHttp), requires = "protect")]
@@ -68,7 +69,7 @@ async fn serve(args: Args) -> CommandResult {
     };
     let mut options = OAuthOptions::default()
         .with_seed(args.seed)
-        .with_listen(args.listening.options()?)
+        .with_listen(args.listening.options(args.json)?)
         .with_recorder(recorder.clone());
     options.origin = args.origin.clone();
     options.audit_file = args.audit.clone();
@@ -84,6 +85,7 @@ async fn serve(args: Args) -> CommandResult {
             };
             let server = MockServer::builder().script(source.read()?).transport(transport);
             let server = server.seed(args.seed).calendar().recorder(recorder);
+            let server = server.listen(args.listening.logged(args.json));
             Some(server.start_protected(&mock).await.map_err(start_error)?)
         }
         None => None,

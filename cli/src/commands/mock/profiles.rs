@@ -7,6 +7,7 @@ use mock_servers::profile::{self, ProfileError};
 use serde_json::json;
 
 use crate::{
+    completion,
     error::{CommandError, CommandResult},
     print,
 };
@@ -15,7 +16,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Print the YAML of this profile, as a start for your own script.
-    #[arg(long, value_name = "PROFILE", conflicts_with = "json")]
+    #[arg(long, value_name = "PROFILE", conflicts_with = "json", add = completion::profiles())]
     show: Option<String>,
     /// Print the list as JSON: `[{"name", "about"}]`.
     #[arg(long)]

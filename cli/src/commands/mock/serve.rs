@@ -57,6 +57,9 @@ pub(super) fn run(args: Args) -> CommandResult {
         Transport::Stdio if args.control.is_some() => {
             return Err(CommandError::input(anyhow!("`--control` needs a transport that listens")));
         }
+        Transport::Stdio if args.listening.logs() => {
+            return Err(CommandError::input(anyhow!("`--log` needs a transport that listens")));
+        }
         Transport::Stdio => return stdio::serve(args.common),
     };
     interrupt::runtime()?.block_on(serve(args, transport))
@@ -75,7 +78,7 @@ async fn serve(args: Args, transport: HttpTransport) -> CommandResult {
         .seed(common.seed)
         .calendar()
         .recorder(args.recorder()?)
-        .listen(args.listening.options()?);
+        .listen(args.listening.options(args.json)?);
     if let Some(revision) = common.revision {
         server = server.revision(revision.to_string());
     }
