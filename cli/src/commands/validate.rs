@@ -138,7 +138,7 @@ impl Args {
         let mut target = match &self.server {
             Some(name) => {
                 let server = config::server(&self.files, name).map_err(ClientCommandError::into_inner)?;
-                TargetArgs::configured(&server)?
+                serve::configured_target(&server, &config::variable).map_err(CommandError::input)?
             }
             None => self.target.server()?,
         };

@@ -13,12 +13,15 @@ use client::auth::{
 };
 use futures::future::BoxFuture;
 use mcp_workbench_serve::{
+    Limits, Settings as WorkbenchSettings, Workbench,
     access::{AccessControl, AccessPolicy, Token, listen},
-    management::{HEALTH, Management, ManagementSettings, OpenPage},
+    management::{Management, ManagementSettings, OpenPage},
+    ui,
 };
 use mock_servers::{MockServer, mock, script::Tool};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
+use tempfile::TempDir;
 use url::Url;
 
 pub(crate) const TOKEN: &str = "0123456789abcdef";
@@ -51,6 +54,8 @@ pub(crate) struct Api {
     pub(crate) management: Management,
     pub(crate) browser: Arc<TestBrowser>,
     pub(crate) store: Arc<MemoryStore>,
+    /// The directory of all runs.
+    runs: Arc<TempDir>,
     http: reqwest::Client,
 }
 
@@ -76,14 +81,32 @@ impl Api {
     }
 
     async fn with_configuration(configuration: Configuration, policy: Policy, browser: TestBrowser) -> Self {
+        let runs = Arc::new(tempfile::tempdir().expect("a directory"));
+        Self::with_runs(runs, configuration, policy, browser).await
+    }
+
+    /// Another process with the directory of all runs of this one.
+    pub(crate) async fn sharing_runs(other: &Self) -> Self {
+        let runs = Arc::clone(&other.runs);
+        Self::with_runs(runs, Configuration::default(), Policy::default(), TestBrowser::default()).await
+    }
+
+    async fn with_runs(runs: Arc<TempDir>, configuration: Configuration, policy: Policy, browser: TestBrowser) -> Self {
         let (browser, store) = (Arc::new(browser), Arc::new(MemoryStore::default()));
         let variable = |name: &str| match name {
             "SECRET_OF_TESTS" => Some("s3cr3t-of-a-variable".to_owned()),
             "MCP_WORKBENCH_SERVE_TOKEN" => Some(TOKEN.to_owned()),
             _ => None,
         };
+        let workbench = Workbench::new(WorkbenchSettings {
+            program: "/nowhere/mcp-workbench".into(),
+            runs: runs.path().to_owned(),
+            limits: Limits::default(),
+            policy: Arc::default(),
+        });
         let settings = ManagementSettings {
             configuration,
+            workbench: workbench.expect("the catalog is valid"),
             settings: Settings::default(),
             variables: Arc::new(variable),
             host: HostOptions::default(),
@@ -94,12 +117,20 @@ impl Api {
         };
         let management = Management::start(settings).await.expect("it starts");
         let token = Some(Token::parse(TOKEN).expect("a token"));
-        let policy = AccessPolicy { token, open_paths: vec![HEALTH.to_owned()], ..AccessPolicy::default() };
-        let router = management.router(AccessControl::from(policy));
+        let open_paths = ui::OPEN_PATHS.map(str::to_owned).to_vec();
+        let policy = AccessPolicy { token, open_paths, ..AccessPolicy::default() };
+        let router = ui::router(&management, AccessControl::from(policy));
         let listener = listen("127.0.0.1:0".parse().expect("an address"), false).await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url, management, browser, store, http: client::http_client::builder().build().expect("an HTTP client") }
+        Self {
+            url,
+            management,
+            browser,
+            store,
+            runs,
+            http: client::http_client::builder().build().expect("an HTTP client"),
+        }
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
