@@ -1,6 +1,6 @@
 //! The API on a port, and a client for it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use agent::{
     config::{Configuration, Settings},
@@ -20,11 +20,16 @@ use mcp_workbench_serve::{
 };
 use mock_servers::{MockServer, mock, script::Tool};
 use reqwest::{Method, RequestBuilder, StatusCode};
+use scenarios::catalog::ScenarioCatalog;
 use serde_json::Value;
 use tempfile::TempDir;
 use url::Url;
 
 pub(crate) const TOKEN: &str = "0123456789abcdef";
+
+/// Read once, because that takes a second.
+static CATALOG: LazyLock<ScenarioCatalog> =
+    LazyLock::new(|| ScenarioCatalog::built_in().expect("the catalog is valid"));
 
 /// A browser that records pages and opens them unless it is broken.
 #[derive(Debug, Default)]
@@ -98,15 +103,15 @@ impl Api {
             "MCP_WORKBENCH_SERVE_TOKEN" => Some(TOKEN.to_owned()),
             _ => None,
         };
-        let workbench = Workbench::new(WorkbenchSettings {
+        let workbench = WorkbenchSettings {
             program: "/nowhere/mcp-workbench".into(),
             runs: runs.path().to_owned(),
             limits: Limits::default(),
             policy: Arc::default(),
-        });
+        };
         let settings = ManagementSettings {
             configuration,
-            workbench: workbench.expect("the catalog is valid"),
+            workbench: Workbench::with_catalog(workbench, CATALOG.clone()),
             settings: Settings::default(),
             variables: Arc::new(variable),
             host: HostOptions::default(),

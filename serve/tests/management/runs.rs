@@ -99,7 +99,7 @@ async fn a_run_sends_its_verdicts_and_has_reports() {
     assert_eq!(earlier.len(), 2, "{list:#}");
     let id = earlier[0]["id"].as_str().expect("an id");
     assert_eq!(later.get(&format!("/runs/{id}/report")).await.1["header"]["run_id"], id);
-    for wrong in ["..", "%2e%2e%2fetc", "x%2F..", "none"] {
+    for wrong in ["..%2Fetc", "x%2F..", "none"] {
         is_error(&later.get(&format!("/runs/{wrong}/report")).await, 404, "unknown-run");
     }
 }
