@@ -6,7 +6,7 @@
 // Exit codes: 0 passed or skipped, because Chromium or the packages cannot be had; 1 failed.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -235,7 +235,11 @@ try {
   if (shown) console.log(shown.url(), await text(shown, "main"));
   throw error;
 } finally {
+  const exited = new Promise((done) => child.once("exit", done));
   child.kill("SIGINT");
+  // The page still reads events.
+  check((await exited) === 0, "an interrupt stops the program while the page is open");
   await browser.close();
+  rmSync(work, { recursive: true });
 }
 finish();
