@@ -1,6 +1,9 @@
 //! The API on a port, and a client for it.
 
-use std::sync::{Arc, LazyLock, Mutex};
+use std::{
+    path::PathBuf,
+    sync::{Arc, LazyLock, Mutex},
+};
 
 use agent::{
     config::{Configuration, Settings},
@@ -59,8 +62,8 @@ pub(crate) struct Api {
     pub(crate) management: Management,
     pub(crate) browser: Arc<TestBrowser>,
     pub(crate) store: Arc<MemoryStore>,
-    /// The directory of all runs.
-    runs: Arc<TempDir>,
+    /// The parent of the directory of all runs.
+    directory: Arc<TempDir>,
     http: reqwest::Client,
 }
 
@@ -86,17 +89,22 @@ impl Api {
     }
 
     async fn with_configuration(configuration: Configuration, policy: Policy, browser: TestBrowser) -> Self {
-        let runs = Arc::new(tempfile::tempdir().expect("a directory"));
-        Self::with_runs(runs, configuration, policy, browser).await
+        let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+        Self::with_runs(directory, configuration, policy, browser).await
     }
 
     /// Another process with the directory of all runs of this one.
     pub(crate) async fn sharing_runs(other: &Self) -> Self {
-        let runs = Arc::clone(&other.runs);
-        Self::with_runs(runs, Configuration::default(), Policy::default(), TestBrowser::default()).await
+        let directory = Arc::clone(&other.directory);
+        Self::with_runs(directory, Configuration::default(), Policy::default(), TestBrowser::default()).await
     }
 
-    async fn with_runs(runs: Arc<TempDir>, configuration: Configuration, policy: Policy, browser: TestBrowser) -> Self {
+    async fn with_runs(
+        directory: Arc<TempDir>,
+        configuration: Configuration,
+        policy: Policy,
+        browser: TestBrowser,
+    ) -> Self {
         let (browser, store) = (Arc::new(browser), Arc::new(MemoryStore::default()));
         let variable = |name: &str| match name {
             "SECRET_OF_TESTS" => Some("s3cr3t-of-a-variable".to_owned()),
@@ -105,7 +113,7 @@ impl Api {
         };
         let workbench = WorkbenchSettings {
             program: "/nowhere/mcp-workbench".into(),
-            runs: runs.path().to_owned(),
+            runs: directory.path().join("runs"),
             limits: Limits::default(),
             policy: Arc::default(),
         };
@@ -133,9 +141,14 @@ impl Api {
             management,
             browser,
             store,
-            runs,
+            directory,
             http: client::http_client::builder().build().expect("an HTTP client"),
         }
+    }
+
+    /// The directory of all runs.
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.directory.path().join("runs")
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {

@@ -56,7 +56,7 @@ fn is_run_id(id: &str) -> bool {
 
 fn header(journal: &Path) -> Option<RunHeader> {
     let mut line = String::new();
-    BufReader::new(File::open(journal).ok()?.take(MAX_LINE as u64)).read_line(&mut line).ok()?;
+    BufReader::new(File::open(journal).ok()?.take(MAX_LINE)).read_line(&mut line).ok()?;
     match serde_json::from_str(&line) {
         Ok(Line::Run { header, .. }) => Some(header),
         _ => None,
