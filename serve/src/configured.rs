@@ -12,7 +12,7 @@ pub enum ConfiguredTargetError {
     #[error("the server has an invalid URL")]
     Url(#[from] url::ParseError),
     /// A program provides its headers.
-    #[error("a server with `headersHelper` cannot be validated by its name; run the helper, and set `headers`")]
+    #[error("a server with `headersHelper` cannot be validated by its name")]
     HeadersHelper,
     /// A variable that its entry names is not set.
     #[error("the environment variable `{0}` is not set")]

@@ -307,7 +307,8 @@ impl Management {
         let server = self.server(name)?;
         let unsupported = |error| {
             let error = ToolError::from_error("unsupported-server", &error);
-            self.error(name, ApiError::from_error(StatusCode::BAD_REQUEST, error))
+            let error = ApiError::from_error(StatusCode::BAD_REQUEST, error);
+            self.error(name, error.with_help("add the server again with `POST /mcp` and literal `headers`"))
         };
         let target = configured_target(&server.managed.config, &|variable| self.variable(variable));
         let mut target = target.map_err(unsupported)?;
