@@ -12,9 +12,9 @@ use test_support::http_client;
 
 use crate::kit::{Serving, TOKEN_VARIABLE, WORKBENCH};
 
-/// A `ui` with a server that writes its process id to a file and never responds.
+/// A `ui` with a server that appends its process id to a file and never responds.
 fn with_silent_server(directory: &Path) -> Serving {
-    let script = "echo $$ > pid.new && mv pid.new pid && exec sleep 1000";
+    let script = "echo $$ >> pids && exec sleep 1000";
     let server = json!({ "command": "sh", "args": ["-c", script], "cwd": directory, "enabled": false });
     let config = directory.join("servers.json");
     std::fs::write(&config, json!({ "mcpServers": { "silent": server } }).to_string()).expect("a file");
@@ -34,32 +34,31 @@ async fn until<T>(what: &str, mut holds: impl FnMut() -> Option<T>) -> T {
     panic!("timeout: {what}");
 }
 
-/// Starts a validation of the silent server, and returns the process id of the server.
-async fn start_run(serving: &Serving, directory: &Path) -> String {
+/// Starts a validation of the silent server, and waits until a process of the server runs.
+async fn start_run(serving: &Serving, directory: &Path) {
     let token = serving.token.as_deref().expect("a token");
     let started = http_client().post(format!("{}/runs", serving.url)).bearer_auth(token);
     let started = started.json(&json!({ "server": "silent" })).send().await.expect("a response");
     assert_eq!(started.status(), StatusCode::ACCEPTED);
-    let file = directory.join("pid");
-    let pid = until("the server starts", || std::fs::read_to_string(&file).ok()).await.trim().to_owned();
-    assert!(is_running(&pid), "{pid}");
-    pid
+    until("the server starts", || (running(directory) > 0).then_some(())).await;
 }
 
-fn is_running(pid: &str) -> bool {
-    Path::new("/proc").join(pid).exists()
+/// Number of processes of the server that run. A validation starts several.
+fn running(directory: &Path) -> usize {
+    let pids = std::fs::read_to_string(directory.join("pids")).unwrap_or_default();
+    pids.lines().filter(|pid| Path::new("/proc").join(pid).exists()).count()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_run_stops_with_its_processes() {
     let directory = tempfile::tempdir().expect("a directory");
     let serving = with_silent_server(directory.path());
-    let pid = start_run(&serving, directory.path()).await;
+    start_run(&serving, directory.path()).await;
     let token = serving.token.as_deref().expect("a token");
     let cancelled = http_client().post(format!("{}/runs/1/cancel", serving.url)).bearer_auth(token);
     let cancelled: Value = cancelled.send().await.expect("a response").json().await.expect("JSON");
     assert_eq!((&cancelled["status"], &cancelled["error"]["kind"]), (&json!("failed"), &json!("cancelled")));
-    until("the server stops", || (!is_running(&pid)).then_some(())).await;
+    until("the server stops", || (running(directory.path()) == 0).then_some(())).await;
     assert_eq!(tokio::task::spawn_blocking(|| serving.interrupt()).await.expect("no panic"), Some(0));
 }
 
@@ -67,9 +66,9 @@ async fn a_cancelled_run_stops_with_its_processes() {
 async fn an_interrupt_stops_the_active_run_with_its_processes() {
     let directory = tempfile::tempdir().expect("a directory");
     let serving = with_silent_server(directory.path());
-    let pid = start_run(&serving, directory.path()).await;
+    start_run(&serving, directory.path()).await;
     assert_eq!(tokio::task::spawn_blocking(|| serving.interrupt()).await.expect("no panic"), Some(0));
-    until("the server stops", || (!is_running(&pid)).then_some(())).await;
+    until("the server stops", || (running(directory.path()) == 0).then_some(())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
