@@ -10,7 +10,7 @@ use clap::{
 use crate::{
     commands::{
         bench, check, client, completions, conformance, doctor, explain, init, judge, list, lock, man, mock, record,
-        report, run, schema, serve, validate,
+        report, run, schema, serve, ui, validate,
     },
     error::{CommandError, CommandResult},
 };
@@ -69,6 +69,8 @@ pub(crate) enum Command {
     Client(client::Args),
     /// Serve the workbench as an MCP server, or serve the management API.
     Serve(serve::Args),
+    /// Open a local page to validate servers and call their tools.
+    Ui(ui::Args),
 }
 
 impl Command {
@@ -94,6 +96,7 @@ impl Command {
             Self::Man(args) => man::run(&args, Cli::command()),
             Self::Client(args) => client::run(args),
             Self::Serve(args) => serve::run(&args),
+            Self::Ui(args) => ui::run(&args),
         }
     }
 }

@@ -20,4 +20,5 @@ pub(crate) mod schema;
 pub(crate) mod selection;
 pub(crate) mod serve;
 pub(crate) mod target;
+pub(crate) mod ui;
 pub(crate) mod validate;

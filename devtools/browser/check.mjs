@@ -6,47 +6,14 @@
 // Exit codes: 0 passed or skipped, because Chromium or the packages cannot be had; 1 failed.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { delimiter, join, resolve } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const PACKAGES = { "puppeteer-core": "24.43.1", "axe-core": "4.14.1" };
+import { HOSTILE, axeViolations, check, directory, finish, launch, program } from "./kit.mjs";
+
 // A quiet machine needs a fraction of a second.
 const MAX_OPEN_MS = 3000;
-const HOSTILE = [
-  "</script><script>document.title='owned'</script>",
-  "<img src=x onerror=\"document.title='owned'\">",
-  "<!--<script>",
-  "<svg onload=\"document.title='owned'\">",
-  "javascript:document.title='owned'",
-  "user\u202enimda\u2066",
-  "a\u0000b\u2028c\u2029",
-].join(" ");
-
-const [program, directory] = process.argv.slice(2).map((path) => resolve(path));
-const failures = [];
-const check = (passes, what) => {
-  if (!passes) failures.push(what);
-  console.log(`${passes ? "ok    " : "FAILED"} ${what}`);
-};
-const skip = (reason) => {
-  console.log(`skipped: ${reason}`);
-  process.exit(0);
-};
-
-const which = (names) =>
-  (process.env.PATH || "").split(delimiter).flatMap((path) => names.map((name) => join(path, name))).find(existsSync);
-
-// The packages, installed once into the directory.
-const packages = () => {
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, "package.json"), JSON.stringify({ private: true, dependencies: PACKAGES }));
-  const installed = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--silent", "--ignore-scripts"], { cwd: directory, stdio: "inherit" });
-  if (installed.status !== 0) skip("npm cannot install puppeteer-core and axe-core here");
-  return createRequire(join(directory, "package.json"));
-};
-
 const header = (subject, planned) => ({
   line: "run",
   format: 1,
@@ -181,16 +148,13 @@ const speed = async (browser, url) => {
   check(best < MAX_OPEN_MS, `10,000 cases (${size.toFixed(1)} MB) open in ${best.toFixed(0)} ms`);
 };
 
-const accessibility = async (browser, url, axe) => {
+const accessibility = async (browser, url) => {
   for (const theme of ["light", "dark"]) {
     for (const width of [1280, 390]) {
       for (const hash of ["", "#case/http/case-5@streamable-http@2026-07-28"]) {
         const { page } = await open(browser, url + hash, { theme, width });
-        await page.evaluate(axe);
-        const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-        const severe = found.violations.filter((one) => ["serious", "critical"].includes(one.impact));
-        const listed = severe.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(", ")}`);
-        check(severe.length === 0, `axe: nothing serious in ${theme} at ${width} px ${hash} ${listed.join("; ")}`);
+        const severe = await axeViolations(page);
+        check(severe.length === 0, `axe: nothing serious in ${theme} at ${width} px ${hash} ${severe.join("; ")}`);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         check(wide <= width, `the page is not wider than ${width} px ${hash}`);
         await page.close();
@@ -210,24 +174,15 @@ const combined = async (browser) => {
   await page.close();
 };
 
-const executablePath = which(["chromium", "chromium-browser", "google-chrome"]);
-if (!executablePath) skip("there is no Chromium: the package chromium brings it");
-if (!which(["npm"])) skip("there is no npm");
-const require = packages();
-const loaded = require("puppeteer-core");
-const puppeteer = loaded.default ?? loaded;
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-// Root has no sandbox.
-const browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+const browser = await launch();
 try {
   await hostilePages(browser);
   await combined(browser);
   const large = report("large", [journal("large", 10_000, "A tool is called by its name")]);
   await speed(browser, large);
   await navigation(browser, large);
-  await accessibility(browser, report("small", [journal("small", 40, "A tool is called by its name")]), axe);
+  await accessibility(browser, report("small", [journal("small", 40, "A tool is called by its name")]));
 } finally {
   await browser.close();
 }
-console.log(failures.length === 0 ? "passed" : `${failures.length} checks failed`);
-process.exitCode = failures.length === 0 ? 0 : 1;
+finish();

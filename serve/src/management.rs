@@ -1,4 +1,5 @@
-//! The management API: the host of an agent, over HTTP. Servers, their status, login, tools, calls, prompts and resources.
+//! The management API: the host of an agent, over HTTP. Servers, their status, login, tools, calls, prompts, resources and
+//! validation runs.
 //!
 //! [`Host`] owns servers and rules, and `client::auth` implements OAuth. This module owns the routes; [`openapi`] describes
 //! them. Responses never contain configured secrets.
@@ -13,6 +14,7 @@ mod error;
 mod events;
 mod login;
 pub mod openapi;
+mod runs;
 mod servers;
 mod status;
 
@@ -44,8 +46,11 @@ use futures::future::{BoxFuture, join_all};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use self::{config::Secrets, error::ApiError, login::Login};
-use crate::access::{AccessControl, guard};
+use self::{config::Secrets, error::ApiError, login::Login, runs::Runs};
+use crate::{
+    access::{AccessControl, guard},
+    workbench::Workbench,
+};
 
 /// Path that needs no token.
 pub const HEALTH: &str = "/healthz";
@@ -91,6 +96,8 @@ pub struct ManagementSettings {
     pub browser: Arc<dyn OpenPage>,
     /// Port of the redirect URI on 127.0.0.1; `None` uses the configuration.
     pub callback_port: Option<u16>,
+    /// Validates servers. [`Management::close`] closes it.
+    pub workbench: Workbench,
 }
 
 /// Why the API could not start.
@@ -116,6 +123,8 @@ struct Inner {
     browser: Arc<dyn OpenPage>,
     callback_port: Option<u16>,
     host: Host,
+    workbench: Workbench,
+    runs: Runs,
     /// Servers of the files and of requests. The lock serializes changes.
     configuration: tokio::sync::Mutex<Configuration>,
     secrets: Mutex<BTreeMap<String, Secrets>>,
@@ -135,7 +144,9 @@ impl Management {
     /// # Errors
     /// If rules are invalid, or a required server cannot be started.
     pub async fn start(settings: ManagementSettings) -> Result<Self, ManagementError> {
-        let ManagementSettings { configuration, variables, policy, host, store, browser, callback_port, .. } = settings;
+        let ManagementSettings {
+            configuration, variables, policy, host, store, browser, callback_port, workbench, ..
+        } = settings;
         let host = Host::new(HostOptions { credentials: Some(Arc::clone(&store)), ..host });
         let management = Self(Arc::new(Inner {
             settings: settings.settings,
@@ -145,6 +156,8 @@ impl Management {
             browser,
             callback_port,
             host,
+            workbench,
+            runs: Runs::default(),
             configuration: tokio::sync::Mutex::default(),
             secrets: Mutex::default(),
             logins: Mutex::default(),
@@ -170,6 +183,13 @@ impl Management {
             .route("/mcp/{name}/auth/authenticate", post(auth::authenticate))
             .route("/tools", get(calls::tools))
             .route("/tools/call", post(calls::call))
+            .route("/mcp/{name}/conversions", get(calls::conversions))
+            .route("/runs", get(runs::list).post(runs::start))
+            .route("/runs/{id}", get(runs::show))
+            .route("/runs/{id}/cancel", post(runs::cancel))
+            .route("/runs/{id}/events", get(runs::events))
+            .route("/runs/{id}/report", get(runs::report))
+            .route("/runs/{id}/comparison", get(runs::comparison))
             .route("/prompts", get(content::prompts))
             .route("/resources", get(content::resources))
             .route("/resources/read", post(content::read_resource))
@@ -184,9 +204,10 @@ impl Management {
             .with_state(self.clone())
     }
 
-    /// Stops all logins, event streams and servers, and waits for the servers.
+    /// Stops all logins, event streams, runs and servers, and waits for the servers and runs.
     pub async fn close(&self) {
         self.0.closing.cancel();
+        self.0.workbench.close().await;
         let logins = std::mem::take(&mut *lock(&self.0.logins));
         join_all(logins.values().map(|login| login.stop())).await;
         self.0.host.close().await;

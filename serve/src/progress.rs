@@ -29,7 +29,6 @@ pub(crate) struct ProgressReporter(Option<mpsc::UnboundedSender<ProgressUpdate>>
 
 impl ProgressReporter {
     /// A reporter that discards updates.
-    #[cfg(test)]
     pub(crate) fn disabled() -> Self {
         Self(None)
     }

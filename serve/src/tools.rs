@@ -11,7 +11,7 @@ mod report;
 pub(crate) mod requirement;
 mod run;
 pub(crate) mod scenarios;
-mod schema;
+pub(crate) mod schema;
 mod target;
 mod validate;
 

@@ -79,9 +79,14 @@ impl Workbench {
     /// # Errors
     /// If the built-in catalog is invalid.
     pub fn new(settings: Settings) -> Result<Self, LoadErrors> {
-        let catalog = ScenarioCatalog::built_in()?;
+        Ok(Self::with_catalog(settings, ScenarioCatalog::built_in()?))
+    }
+
+    /// Creates a workbench with this catalog.
+    #[must_use]
+    pub fn with_catalog(settings: Settings, catalog: ScenarioCatalog) -> Self {
         let (active_run, closing, runs) = (Semaphore::new(1), CancellationToken::new(), TaskTracker::new());
-        Ok(Self(Arc::new(Inner { settings, catalog, active_run, closing, runs })))
+        Self(Arc::new(Inner { settings, catalog, active_run, closing, runs }))
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -1,7 +1,13 @@
 //! `serve`: the workbench as an MCP server over stdio or HTTP, or as the management API.
 
 use std::{
-    fs, future::IntoFuture as _, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc,
+    fs,
+    future::IntoFuture as _,
+    io::Write as _,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
     time::Duration,
 };
 
@@ -82,15 +88,16 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     served.map(|()| ExitCode::SUCCESS)
 }
 
-fn workbench(args: &Args) -> Result<Workbench, CommandError> {
+/// A workbench with this timeout of a run and this directory of all runs.
+pub(super) fn workbench(run_limit: HumanDuration, runs: PathBuf) -> Result<Workbench, CommandError> {
     let program = std::env::current_exe().map_err(CommandError::environment)?;
-    let limits = Limits { run: args.run_limit.0, ..Limits::default() };
+    let limits = Limits { run: run_limit.0, ..Limits::default() };
     let policy = Arc::new(machine_policy());
-    Workbench::new(Settings { program, runs: runs_directory(), limits, policy }).map_err(CommandError::internal)
+    Workbench::new(Settings { program, runs, limits, policy }).map_err(CommandError::internal)
 }
 
 async fn over_stdio(args: &Args) -> Result<(), CommandError> {
-    let workbench = workbench(args)?;
+    let workbench = workbench(args.run_limit, runs_directory())?;
     let stop = CancellationToken::new();
     let serving = mcp::serve_stdio(&workbench, stop.clone());
     tokio::pin!(serving);
@@ -106,7 +113,7 @@ async fn over_stdio(args: &Args) -> Result<(), CommandError> {
 }
 
 async fn over_http(args: &Args, address: SocketAddr) -> Result<(), CommandError> {
-    let workbench = workbench(args)?;
+    let workbench = workbench(args.run_limit, runs_directory())?;
     let stop = CancellationToken::new();
     let opened = protected_listener(args, address, mcp::PATH, &[]).await?;
     let router = mcp::router(&workbench, opened.access, stop.clone());
@@ -118,8 +125,21 @@ async fn over_http(args: &Args, address: SocketAddr) -> Result<(), CommandError>
 }
 
 async fn manage(args: &Args, address: SocketAddr) -> Result<(), CommandError> {
+    let workbench = workbench(args.run_limit, runs_directory())?;
+    let management = management(&args.files, args.callback_port, workbench).await?;
+    let opened = protected_listener(args, address, "", &[HEALTH]).await?;
+    let router = management.router(opened.access);
+    until_interrupted(opened.listener, router, management.close()).await
+}
+
+/// Starts the management API with the configured servers.
+pub(super) async fn management(
+    files: &config::Files,
+    callback_port: u16,
+    workbench: Workbench,
+) -> Result<Management, CommandError> {
     let settings = config::settings()?;
-    let configuration = args.files.load().map_err(ClientCommandError::into_inner)?;
+    let configuration = files.load().map_err(ClientCommandError::into_inner)?;
     configuration.all_problems().for_each(|problem| print::note(&problem.to_string()));
     let management = Management::start(ManagementSettings {
         configuration,
@@ -129,19 +149,17 @@ async fn manage(args: &Args, address: SocketAddr) -> Result<(), CommandError> {
         policy: machine_policy(),
         store: open_default().map_err(CommandError::environment)?,
         browser: Arc::new(SystemBrowser),
-        callback_port: (args.callback_port != 0).then_some(args.callback_port),
+        callback_port: (callback_port != 0).then_some(callback_port),
+        workbench,
     });
-    let management = management.await.map_err(|error| match error {
+    management.await.map_err(|error| match error {
         ManagementError::Rules(_) => CommandError::input(error),
         ManagementError::Start(_) => CommandError::environment(error),
-    })?;
-    let opened = protected_listener(args, address, "", &[HEALTH]).await?;
-    let router = management.router(opened.access);
-    until_interrupted(opened.listener, router, management.close()).await
+    })
 }
 
 /// Serves until it is interrupted, and then runs `close`.
-async fn until_interrupted(
+pub(super) async fn until_interrupted(
     listener: TcpListener,
     router: axum::Router,
     close: impl Future<Output = ()>,
@@ -208,7 +226,16 @@ fn token(args: &Args) -> Result<(Option<Token>, Option<Token>), CommandError> {
     if args.no_token {
         return Ok((None, None));
     }
-    let chosen = match &args.token_file {
+    if let Some(token) = chosen_token(args.token_file.as_deref())? {
+        return Ok((Some(token), None));
+    }
+    let token = Token::generate().map_err(CommandError::environment)?;
+    Ok((Some(token.clone()), Some(token)))
+}
+
+/// The token of the file, or of the environment.
+pub(super) fn chosen_token(file: Option<&Path>) -> Result<Option<Token>, CommandError> {
+    let chosen = match file {
         Some(file) => {
             let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()));
             Some((text.map_err(CommandError::input)?, file.display().to_string()))
@@ -218,12 +245,10 @@ fn token(args: &Args) -> Result<(Option<Token>, Option<Token>), CommandError> {
             .filter(|text| !text.is_empty())
             .map(|text| (text, TOKEN_VARIABLE.to_owned())),
     };
-    if let Some((text, source)) = chosen {
-        let token = Token::parse(&text).map_err(|error| CommandError::input(anyhow!("{source}: {error}")))?;
-        return Ok((Some(token), None));
-    }
-    let token = Token::generate().map_err(CommandError::environment)?;
-    Ok((Some(token.clone()), Some(token)))
+    let parse = |(text, source): (String, String)| {
+        Token::parse(&text).map_err(|error| CommandError::input(anyhow!("{source}: {error}")))
+    };
+    chosen.map(parse).transpose()
 }
 
 /// Prints the address, and a generated token.

@@ -79,22 +79,6 @@ impl TargetArgs {
         Ok(ServerTarget::Command(ServerCommand { program, args, env, directory: None }))
     }
 
-    /// The server of a configuration, for the test peer.
-    pub(crate) fn configured(server: &ServerConfig) -> Result<ServerTarget, CommandError> {
-        match &server.endpoint {
-            Endpoint::Stdio(stdio) => {
-                let named = stdio.env_vars.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
-                let env = named.chain(stdio.env.clone()).collect();
-                let (program, args, directory) = (stdio.command.clone(), stdio.args.clone(), stdio.cwd.clone());
-                Ok(ServerTarget::Command(ServerCommand { program, args, env, directory }))
-            }
-            Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http) => {
-                let url = url::Url::parse(&http.url).map_err(CommandError::input)?;
-                Ok(ServerTarget::Url(ServerUrl { url, headers: headers(http)? }))
-            }
-        }
-    }
-
     /// The server, for the built-in client. Fails if the server does not use the transport.
     pub(crate) fn config(&self, transport: Option<Transport>) -> Result<ServerConfig, CommandError> {
         let endpoint = match (&self.url, transport) {
@@ -131,25 +115,6 @@ impl TargetArgs {
         let (program, args) = self.command.split_first().ok_or_else(missing)?;
         Ok((program.clone(), args.to_vec()))
     }
-}
-
-/// The headers of a configured server, with the values of variables.
-fn headers(http: &HttpEndpoint) -> Result<Vec<(String, String)>, CommandError> {
-    if http.headers_helper.is_some() {
-        return Err(CommandError::input(anyhow!("a server with `headersHelper` cannot be validated by its name"))
-            .with_help("run the helper, and use `--url` with `--header`"));
-    }
-    let variable = |name: &String| {
-        std::env::var(name).map_err(|_| CommandError::input(anyhow!("the environment variable `{name}` is not set")))
-    };
-    let mut headers: Vec<_> = http.headers.clone().into_iter().collect();
-    for (header, name) in &http.env_headers {
-        headers.push((header.clone(), variable(name)?));
-    }
-    if let Some(name) = &http.bearer_token_env {
-        headers.push(("Authorization".to_owned(), format!("Bearer {}", variable(name)?)));
-    }
-    Ok(headers)
 }
 
 /// The URL without its user, password and query.

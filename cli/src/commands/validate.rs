@@ -163,7 +163,12 @@ impl Args {
         let mut target = match &self.server {
             Some(name) => {
                 let server = config::server(&self.files, name).map_err(ClientCommandError::into_inner)?;
-                TargetArgs::configured(&server)?
+                serve::configured_target(&server, &config::variable).map_err(|error| {
+                    let is_helper = matches!(error, serve::ConfiguredTargetError::HeadersHelper);
+                    let error = CommandError::input(error);
+                    let help = "run the helper, and use `--url` with `--header`";
+                    if is_helper { error.with_help(help) } else { error }
+                })?
             }
             None => self.target.server()?,
         };

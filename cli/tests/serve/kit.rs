@@ -1,4 +1,4 @@
-//! Starts `serve`, validates it and waits for its exit.
+//! Starts `serve` or `ui`, validates it and waits for its exit.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) const WORKBENCH: &str = env!("CARGO_BIN_EXE_mcp-workbench");
 pub(crate) const TOKEN_VARIABLE: &str = "MCP_WORKBENCH_SERVE_TOKEN";
 
-/// A running `serve` with its address.
+/// A running `serve` or `ui` with its address.
 pub(crate) struct Serving {
     pub(crate) child: Child,
     pub(crate) url: String,
@@ -23,8 +23,17 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn start(arguments: &[&str], token: Option<&str>, directory: &std::path::Path) -> Self {
+        Self::start_command("serve", arguments, token, directory)
+    }
+
+    pub(crate) fn start_command(
+        name: &str,
+        arguments: &[&str],
+        token: Option<&str>,
+        directory: &std::path::Path,
+    ) -> Self {
         let mut command = Command::new(WORKBENCH);
-        command.arg("serve").args(arguments).arg("--json").env_remove(TOKEN_VARIABLE);
+        command.arg(name).args(arguments).arg("--json").env_remove(TOKEN_VARIABLE);
         command.env("MCP_WORKBENCH_RUNS", directory.join("runs"));
         command
             .env("MCP_WORKBENCH_CREDENTIALS", "file")

@@ -4,3 +4,4 @@ mod http;
 mod kit;
 mod management;
 mod stdio;
+mod ui;

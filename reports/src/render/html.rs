@@ -26,21 +26,48 @@ use sha2::{Digest as _, Sha256};
 use super::{Format, RenderError, Style};
 use crate::model::Run;
 
-const STYLE: &str = concat!(
-    include_str!("../../templates/theme.css"),
-    include_str!("../../templates/page.css"),
-    include_str!("../../templates/case.css"),
-    include_str!("../../templates/print.css"),
-);
+// Macros, because `concat!` takes literals only.
+macro_rules! case_style {
+    () => {
+        concat!(
+            include_str!("../../templates/theme.css"),
+            include_str!("../../templates/page.css"),
+            include_str!("../../templates/case.css"),
+        )
+    };
+}
+
+macro_rules! case_script {
+    () => {
+        concat!(
+            include_str!("../../templates/elements.js"),
+            include_str!("../../templates/messages.js"),
+            include_str!("../../templates/checks.js"),
+        )
+    };
+}
+
+/// Style of pages that show cases.
+pub const CASE_STYLE: &str = case_style!();
+/// Declarations of scripts that show a case, among them `element` and `sectionsOf`.
+pub const CASE_SCRIPT: &str = case_script!();
+const STYLE: &str = concat!(case_style!(), include_str!("../../templates/print.css"));
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
+    case_script!(),
     include_str!("../../templates/data.js"),
     include_str!("../../templates/list.js"),
-    include_str!("../../templates/messages.js"),
     include_str!("../../templates/case.js"),
     include_str!("../../templates/page.js"),
     "})();\n",
 );
+
+/// The sources of the script and of the style in the Content Security Policy of a report. A page that opens a report as a
+/// `blob:` URL must allow them, because the report inherits its policy.
+#[must_use]
+pub fn policy_sources() -> [String; 2] {
+    [source_hash(SCRIPT), source_hash(STYLE)]
+}
 
 /// A page for browsers.
 #[derive(Debug)]

@@ -1,8 +1,9 @@
-//! Reads JSON bodies with a size limit.
+//! Reads JSON bodies with a size limit, and queries.
 
 use axum::{body::to_bytes, extract::Request};
-use http::{StatusCode, header::CONTENT_TYPE};
+use http::{StatusCode, Uri, header::CONTENT_TYPE};
 use serde::de::DeserializeOwned;
+use url::form_urlencoded;
 
 use super::error::ApiError;
 
@@ -37,4 +38,18 @@ pub(super) async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Api
         })?;
     json.end().map_err(|error| invalid(error.to_string()))?;
     Ok(body)
+}
+
+/// The value of a query parameter.
+pub(super) fn query(uri: &Uri, name: &str) -> Option<String> {
+    let mut pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    pairs.find_map(|(key, value)| (key == name).then(|| value.into_owned()))
+}
+
+/// The value of a query parameter that must be present.
+pub(super) fn required_query(uri: &Uri, name: &str) -> Result<String, ApiError> {
+    query(uri, name).ok_or_else(|| {
+        let message = format!("the query parameter `{name}` is missing");
+        ApiError::new(StatusCode::BAD_REQUEST, "invalid-query", message).with_help("see /openapi.json")
+    })
 }

@@ -7,19 +7,21 @@ use agent::{
 };
 use axum::{
     Json,
-    extract::{Request, State},
+    extract::{Path, Request, State},
 };
 use client::CallOptions;
 use futures::{FutureExt as _, future::BoxFuture};
+use http::{StatusCode, Uri};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{
     Management,
-    body::read,
+    body::{read, required_query},
     error::{ApiError, ErrorBody},
 };
+use crate::tools::schema::{Conversion, conversions as conversions_for_all};
 
 /// The tools of all servers.
 #[derive(Debug, Serialize, ToSchema)]
@@ -110,6 +112,30 @@ pub(super) async fn tools(State(management): State<Management>) -> Json<AllTools
         .map(|(server, error)| (server.clone(), management.redact(server, crate::error::error_chain(&**error))));
     let missing = missing.collect();
     Json(AllTools { tools: all.tools.iter().map(ToolView::from).collect(), definitions: all.definitions(), missing })
+}
+
+/// Converts a tool for each model provider, with the changes and their reasons.
+#[utoipa::path(get, path = "/mcp/{name}/conversions", params(
+    ("name" = String, Path, description = "The server"),
+    ("tool" = String, Query, description = "Name of the tool on the server"),
+), responses(
+    (status = 200, description = "A conversion per provider", body = Vec<Conversion>),
+    (status = 404, description = "Unknown server or tool", body = ErrorBody),
+    (status = 502, description = "The request to the server failed", body = ErrorBody),
+))]
+pub(super) async fn conversions(
+    State(management): State<Management>,
+    Path(name): Path<String>,
+    uri: Uri,
+) -> Result<Json<Vec<Conversion>>, ApiError> {
+    let tool = required_query(&uri, "tool")?;
+    management.server(&name)?;
+    let list = management.host().server_tools(&name).await.map_err(|error| management.error(&name, &error))?;
+    let tool = list.get(&tool).ok_or_else(|| {
+        let message = format!("server `{name}` has no tool `{tool}`");
+        ApiError::new(StatusCode::NOT_FOUND, "unknown-tool", message).with_help("`GET /mcp/{name}/tools` lists them")
+    })?;
+    Ok(Json(conversions_for_all(&name, tool)))
 }
 
 /// Calls a tool by its qualified name. Permission rules, the policy and output limits apply. A denied call is not sent.

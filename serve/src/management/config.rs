@@ -6,6 +6,7 @@ use agent::{
     permissions::{RuleErrors, RuleTexts},
 };
 use client::{Endpoint, Inherit, ManagedServer, manager::StartError};
+use scenarios::peer::ServerTarget;
 use serde_json::Value;
 use url::Url;
 
@@ -23,7 +24,7 @@ pub(super) struct Secrets(Vec<String>);
 
 impl Secrets {
     /// The values of variables and headers, and the secret parts of the URL.
-    fn new(server: &ManagedServer, variables: &dyn Fn(&str) -> Option<String>) -> Self {
+    pub(super) fn new(server: &ManagedServer, variables: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut found = Vec::new();
         match &server.config.endpoint {
             Endpoint::Stdio(stdio) => {
@@ -51,6 +52,10 @@ impl Secrets {
         Self(found)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn redact(&self, text: String) -> String {
         self.0.iter().fold(text, |text, secret| text.replace(secret, "•••"))
     }
@@ -68,7 +73,7 @@ impl Secrets {
 
 impl Management {
     /// A variable that entries may refer to. Servers must not get the token of this API.
-    fn variable(&self, name: &str) -> Option<String> {
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
         if name == TOKEN_VARIABLE { None } else { (self.0.variables)(name) }
     }
 
@@ -106,6 +111,14 @@ fn without_token(server: &mut ManagedServer) {
             http.bearer_token_env = http.bearer_token_env.take().filter(|name| name != TOKEN_VARIABLE);
         }
     }
+}
+
+/// The same for a server under test, which inherits all variables.
+pub(super) fn target_without_token(mut target: ServerTarget) -> ServerTarget {
+    if let ServerTarget::Command(command) = &mut target {
+        command.env.insert(TOKEN_VARIABLE.to_owned(), String::new());
+    }
+    target
 }
 
 /// Checks a name that is a segment of a path.

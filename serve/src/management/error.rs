@@ -39,7 +39,7 @@ pub(super) struct ErrorBody {
 
 /// An error.
 #[derive(Debug, Serialize, ToSchema)]
-struct ErrorDetail {
+pub(super) struct ErrorDetail {
     /// Stable name of the kind of error.
     kind: String,
     /// Message with its causes.
@@ -47,6 +47,12 @@ struct ErrorDetail {
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
+}
+
+impl From<ToolError> for ErrorDetail {
+    fn from(ToolError { kind, message, help }: ToolError) -> Self {
+        Self { kind, message, help }
+    }
 }
 
 /// An error response.
@@ -228,8 +234,7 @@ impl From<ExpandError> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let ToolError { kind, message, help } = *self.error;
-        (self.status, Json(ErrorBody { error: ErrorDetail { kind, message, help } })).into_response()
+        (self.status, Json(ErrorBody { error: (*self.error).into() })).into_response()
     }
 }
 

@@ -94,7 +94,7 @@ impl Management {
     }
 }
 
-fn named(name: &str, data: &impl Serialize) -> Event {
+pub(super) fn named(name: &str, data: &impl Serialize) -> Event {
     // Serialization of these values cannot fail.
     Event::default().event(name).json_data(data).unwrap_or_default()
 }

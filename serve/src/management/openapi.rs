@@ -6,13 +6,13 @@ use utoipa::{
     openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
 };
 
-use super::{auth, calls, content, events, servers};
+use super::{auth, calls, content, events, runs, servers};
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "mcp-workbench management",
-        description = "MCP servers, their status, and login. Adding a server runs commands as the user of the workbench."
+        description = "MCP servers, their status, login, tools and validation. Adding a server runs commands as the user of the workbench."
     ),
     paths(
         servers::health,
@@ -29,6 +29,14 @@ use super::{auth, calls, content, events, servers};
         auth::remove,
         calls::tools,
         calls::call,
+        calls::conversions,
+        runs::list,
+        runs::start,
+        runs::show,
+        runs::cancel,
+        runs::events,
+        runs::report,
+        runs::comparison,
         content::prompts,
         content::resources,
         content::read_resource,

@@ -1,6 +1,6 @@
 //! `convert_schema`: converts tools for a model provider.
 
-use std::fmt::Write as _;
+use std::{borrow::Borrow, fmt::Write as _};
 
 use agent::schema::{Change, Converted, Effect, Options, Provider, convert};
 use client::{NameLimit, Tool, qualified_name};
@@ -8,6 +8,7 @@ use diagnostics::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{Call, Output, drift::parse_tool, listing::list_server, target::Target};
 use crate::error::ToolError;
@@ -46,8 +47,9 @@ pub(super) struct Arguments {
 }
 
 /// A provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schema(as = Provider)]
 enum ProviderArg {
     /// OpenAI's Responses API.
     Openai,
@@ -62,9 +64,9 @@ enum ProviderArg {
 }
 
 /// The converted tools.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Conversion {
+pub(crate) struct Conversion {
     /// The provider.
     provider: ProviderArg,
     /// Converted tools, in order.
@@ -76,12 +78,13 @@ pub(super) struct Conversion {
 }
 
 /// A converted tool.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ConvertedTool {
     /// Name for the model.
     name: String,
     /// Definition for the tools of a request.
+    #[schema(value_type = Object)]
     definition: Value,
     /// Whether OpenAI enforces the schema (strict mode).
     strict: bool,
@@ -99,7 +102,7 @@ struct ConvertedTool {
 }
 
 /// One change.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 struct Changed {
     /// Location in the schema as a JSON pointer; empty for the root.
     at: String,
@@ -114,7 +117,7 @@ struct Changed {
 }
 
 /// Effect of a change on the accepted values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 enum ChangeEffect {
     /// The same values.
@@ -126,12 +129,16 @@ enum ChangeEffect {
 }
 
 /// A tool that cannot be converted.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 struct RejectedTool {
     /// Name for the model.
     name: String,
     /// Reason of the rejection.
     reason: String,
+}
+
+impl ProviderArg {
+    const ALL: [Self; 5] = [Self::Openai, Self::OpenaiChat, Self::Anthropic, Self::Gemini, Self::GeminiJsonSchema];
 }
 
 impl From<ProviderArg> for Provider {
@@ -153,17 +160,29 @@ pub(super) async fn convert_schema(call: Call, arguments: Arguments) -> Result<C
         (None, Some(server)) => list_server(&call, &server, name.as_deref().unwrap_or("server")).await?.0.tools.clone(),
         _ => return Err(ToolError::arguments("one of `tools` and `server` is required")),
     };
-    let options = Options { strict: arguments.strict.unwrap_or(true), ..Options::default() };
-    let omitted = tools.len().saturating_sub(MAX_TOOLS);
-    let mut conversion = Conversion { provider, tools: Vec::new(), rejected: Vec::new(), omitted };
-    for tool in tools.iter().take(MAX_TOOLS) {
-        let name = model_name(name.as_deref(), tool);
-        match convert(provider.into(), &name, tool, &options) {
-            Ok(converted) => conversion.tools.push(converted.into()),
-            Err(reason) => conversion.rejected.push(RejectedTool { name, reason: reason.to_string() }),
+    Ok(Conversion::new(provider, name.as_deref(), &tools, arguments.strict.unwrap_or(true)))
+}
+
+/// Converts a tool for each provider.
+pub(crate) fn conversions(server: &str, tool: &Tool) -> Vec<Conversion> {
+    let convert = |provider| Conversion::new(provider, Some(server), std::slice::from_ref(tool), true);
+    ProviderArg::ALL.into_iter().map(convert).collect()
+}
+
+impl Conversion {
+    fn new<T: Borrow<Tool>>(provider: ProviderArg, server: Option<&str>, tools: &[T], strict: bool) -> Self {
+        let options = Options { strict, ..Options::default() };
+        let omitted = tools.len().saturating_sub(MAX_TOOLS);
+        let mut conversion = Self { provider, tools: Vec::new(), rejected: Vec::new(), omitted };
+        for tool in tools.iter().map(Borrow::borrow).take(MAX_TOOLS) {
+            let name = model_name(server, tool);
+            match convert(provider.into(), &name, tool, &options) {
+                Ok(converted) => conversion.tools.push(converted.into()),
+                Err(reason) => conversion.rejected.push(RejectedTool { name, reason: reason.to_string() }),
+            }
         }
+        conversion
     }
-    Ok(conversion)
 }
 
 fn model_name(server: Option<&str>, tool: &Tool) -> String {

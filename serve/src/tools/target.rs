@@ -59,11 +59,6 @@ impl Target {
         Ok(config)
     }
 
-    /// Whether it is a URL.
-    pub(super) fn is_url(&self) -> bool {
-        self.url.is_some()
-    }
-
     fn endpoint(&self) -> Result<Endpoint, ToolError> {
         Ok(match self.locator()? {
             ServerLocator::Url(url) => {

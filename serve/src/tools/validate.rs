@@ -1,15 +1,12 @@
 //! `validate_server`: validates a server against the specification.
 
-use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::num::NonZeroUsize;
 
 use mock_servers::HumanDuration;
 use reports::model::PassPolicy;
 use scenarios::{
-    Scenario,
-    model::{Revision, Subject, Transport},
-    plan::Plan,
-    run::{RunPlan, ToolPolicy, ValidatePlan, fresh_seed},
-    select::{CheckSelection, Selection},
+    model::{Revision, Transport},
+    run::RunPlan,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,10 +17,7 @@ use super::{
     run::{ReportFormat, execute},
     target::Target,
 };
-use crate::{error::ToolError, portability};
-
-/// Default timeout of the server's first response.
-const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
+use crate::{error::ToolError, validation::ValidationOptions};
 
 pub(super) const METADATA: (&str, &str, &str) = (
     "validate_server",
@@ -86,64 +80,23 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn validate_server(call: Call, arguments: Arguments) -> Result<RunReport, ToolError> {
-    let limits = *call.workbench.limits();
-    let startup = arguments.startup_timeout.map_or(STARTUP_TIMEOUT, |HumanDuration(startup)| startup);
-    if startup > limits.startup {
-        return Err(ToolError::over_limit("a startup timeout", HumanDuration(startup), HumanDuration(limits.startup)));
-    }
-    let scenarios = select(&call, &arguments.scenarios)?;
-    let (only, skip, areas) = (&arguments.only, &arguments.skip, &arguments.areas);
-    let selection = CheckSelection::new(only, skip, areas, scenarios.iter().map(AsRef::as_ref))?;
-    let call_tools = ToolPolicy::parse(&arguments.call_tools);
-    let policy = PassPolicy { allow_flaky: arguments.allow_flaky, fail_on_warnings: arguments.fail_on_warnings };
-    let plan = ValidatePlan {
-        revisions: arguments.revisions()?,
-        target: arguments.server.server(&call.workbench.settings().policy)?,
-        subject: arguments.server.subject(),
-        transport: arguments.transport()?,
-        scenarios,
-        selection,
-        baseline: None,
-        seed: arguments.seed.unwrap_or_else(fresh_seed),
-        startup,
-        jobs: arguments.jobs.unwrap_or_else(ValidatePlan::default_jobs).min(limits.jobs),
-        policy,
-        portability: Some(portability::portability),
-        call_tools: call_tools.map_err(|cause| ToolError::arguments(format!("`callTools`: {cause}")))?,
+    let target = arguments.server.server(&call.workbench.settings().policy)?;
+    let subject = arguments.server.subject();
+    let options = ValidationOptions {
+        scenarios: arguments.scenarios,
+        only: arguments.only,
+        skip: arguments.skip,
+        areas: arguments.areas,
+        revisions: arguments.revisions,
+        quick: arguments.quick,
+        transport: arguments.transport,
+        call_tools: arguments.call_tools,
+        seed: arguments.seed,
+        policy: PassPolicy { allow_flaky: arguments.allow_flaky, fail_on_warnings: arguments.fail_on_warnings },
+        startup_timeout: arguments.startup_timeout,
+        jobs: arguments.jobs,
     };
+    let plan = options.plan(&call.workbench, target, subject)?;
     let finished = execute(&call, RunPlan::Validate(Box::new(plan))).await?;
     RunReport::new(finished, &arguments.reports)
-}
-
-impl Arguments {
-    fn revisions(&self) -> Result<Vec<Revision>, ToolError> {
-        match (self.quick, self.revisions.is_empty()) {
-            (true, false) => Err(ToolError::arguments("`quick` and `revisions` exclude each other")),
-            (true, true) => Ok(vec![Revision::NEWEST_LEGACY, Revision::NEWEST_MODERN]),
-            (false, _) => Ok(self.revisions.clone()),
-        }
-    }
-
-    fn transport(&self) -> Result<Option<Transport>, ToolError> {
-        match (self.transport, self.server.is_url()) {
-            (Some(Transport::Stdio), true) => Err(ToolError::arguments("the transport `stdio` needs a `command`")),
-            (Some(Transport::StreamableHttp | Transport::HttpSse), false) => {
-                Err(ToolError::arguments("this transport needs a `url`"))
-            }
-            (transport, _) => Ok(transport),
-        }
-    }
-}
-
-/// The selected scenarios for servers.
-fn select(call: &Call, names: &[String]) -> Result<Vec<Arc<Scenario>>, ToolError> {
-    let all: Vec<_> =
-        call.workbench.catalog().scenarios().filter(|scenario| scenario.subject == Subject::Server).collect();
-    if names.is_empty() {
-        return Ok(all);
-    }
-    let selection = Selection { names: names.to_vec(), ..Selection::default() };
-    let plan = Plan::new(all.iter().cloned(), &selection, 0)?;
-    let selected: BTreeSet<&str> = plan.cases.iter().map(|case| case.scenario.scenario.as_str()).collect();
-    Ok(all.into_iter().filter(|scenario| selected.contains(scenario.scenario.as_str())).collect())
 }

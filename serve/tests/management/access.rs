@@ -9,7 +9,8 @@ use crate::kit::{Api, TOKEN, is_error, response};
 async fn requests_need_the_token_an_own_host_and_an_own_origin() {
     let api = Api::start().await;
     assert_eq!(api.request(Method::GET, "/healthz").send().await.expect("a response").status(), StatusCode::OK);
-    for path in ["/mcp", "/openapi.json", "/mcp/events", "/nothing", "/healthz/"] {
+    for path in ["/mcp", "/openapi.json", "/mcp/events", "/nothing", "/healthz/", "/runs", "/runs/1/events", "/ui.js/"]
+    {
         is_error(&response(api.request(Method::GET, path)).await, 401, "invalid-token");
         is_error(&response(api.request(Method::GET, path).bearer_auth("0123456789abcdeX")).await, 401, "invalid-token");
     }
@@ -75,7 +76,9 @@ async fn the_description_matches_the_routes() {
             if path.ends_with("/events") {
                 continue;
             }
-            let (status, body) = api.send(method.clone(), &path.replace("{name}", "none"), Some(json!({}))).await;
+            let (status, body) = api
+                .send(method.clone(), &path.replace("{name}", "none").replace("{id}", "none"), Some(json!({})))
+                .await;
             assert_ne!(status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
             assert_ne!(body["error"]["kind"], "unknown-path", "{method} {path}");
         }
@@ -91,9 +94,15 @@ async fn the_description_matches_the_routes() {
             "get /mcp",
             "get /mcp/events",
             "get /mcp/{name}",
+            "get /mcp/{name}/conversions",
             "get /mcp/{name}/tools",
             "get /prompts",
             "get /resources",
+            "get /runs",
+            "get /runs/{id}",
+            "get /runs/{id}/comparison",
+            "get /runs/{id}/events",
+            "get /runs/{id}/report",
             "get /tools",
             "post /complete",
             "post /expand",
@@ -104,6 +113,8 @@ async fn the_description_matches_the_routes() {
             "post /mcp/{name}/connect",
             "post /mcp/{name}/disconnect",
             "post /resources/read",
+            "post /runs",
+            "post /runs/{id}/cancel",
             "post /tools/call",
         ]
     );

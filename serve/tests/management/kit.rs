@@ -1,6 +1,9 @@
 //! The API on a port, and a client for it.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    path::PathBuf,
+    sync::{Arc, LazyLock, Mutex},
+};
 
 use agent::{
     config::{Configuration, Settings},
@@ -13,15 +16,23 @@ use client::auth::{
 };
 use futures::future::BoxFuture;
 use mcp_workbench_serve::{
+    Limits, Settings as WorkbenchSettings, Workbench,
     access::{AccessControl, AccessPolicy, Token, listen},
-    management::{HEALTH, Management, ManagementSettings, OpenPage},
+    management::{Management, ManagementSettings, OpenPage},
+    ui,
 };
 use mock_servers::{MockServer, mock, script::Tool};
 use reqwest::{Method, RequestBuilder, StatusCode};
+use scenarios::catalog::ScenarioCatalog;
 use serde_json::Value;
+use tempfile::TempDir;
 use url::Url;
 
 pub(crate) const TOKEN: &str = "0123456789abcdef";
+
+/// Read once, because that takes a second.
+static CATALOG: LazyLock<ScenarioCatalog> =
+    LazyLock::new(|| ScenarioCatalog::built_in().expect("the catalog is valid"));
 
 /// A browser that records pages and opens them unless it is broken.
 #[derive(Debug, Default)]
@@ -51,6 +62,8 @@ pub(crate) struct Api {
     pub(crate) management: Management,
     pub(crate) browser: Arc<TestBrowser>,
     pub(crate) store: Arc<MemoryStore>,
+    /// The parent of the directory of all runs.
+    directory: Arc<TempDir>,
     http: reqwest::Client,
 }
 
@@ -76,14 +89,37 @@ impl Api {
     }
 
     async fn with_configuration(configuration: Configuration, policy: Policy, browser: TestBrowser) -> Self {
+        let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+        Self::with_runs(directory, configuration, policy, browser).await
+    }
+
+    /// Another process with the directory of all runs of this one.
+    pub(crate) async fn sharing_runs(other: &Self) -> Self {
+        let directory = Arc::clone(&other.directory);
+        Self::with_runs(directory, Configuration::default(), Policy::default(), TestBrowser::default()).await
+    }
+
+    async fn with_runs(
+        directory: Arc<TempDir>,
+        configuration: Configuration,
+        policy: Policy,
+        browser: TestBrowser,
+    ) -> Self {
         let (browser, store) = (Arc::new(browser), Arc::new(MemoryStore::default()));
         let variable = |name: &str| match name {
             "SECRET_OF_TESTS" => Some("s3cr3t-of-a-variable".to_owned()),
             "MCP_WORKBENCH_SERVE_TOKEN" => Some(TOKEN.to_owned()),
             _ => None,
         };
+        let workbench = WorkbenchSettings {
+            program: "/nowhere/mcp-workbench".into(),
+            runs: directory.path().join("runs"),
+            limits: Limits::default(),
+            policy: Arc::default(),
+        };
         let settings = ManagementSettings {
             configuration,
+            workbench: Workbench::with_catalog(workbench, CATALOG.clone()),
             settings: Settings::default(),
             variables: Arc::new(variable),
             host: HostOptions::default(),
@@ -94,12 +130,25 @@ impl Api {
         };
         let management = Management::start(settings).await.expect("it starts");
         let token = Some(Token::parse(TOKEN).expect("a token"));
-        let policy = AccessPolicy { token, open_paths: vec![HEALTH.to_owned()], ..AccessPolicy::default() };
-        let router = management.router(AccessControl::from(policy));
+        let open_paths = ui::OPEN_PATHS.map(str::to_owned).to_vec();
+        let policy = AccessPolicy { token, open_paths, ..AccessPolicy::default() };
+        let router = ui::router(&management, AccessControl::from(policy));
         let listener = listen("127.0.0.1:0".parse().expect("an address"), false).await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url, management, browser, store, http: client::http_client::builder().build().expect("an HTTP client") }
+        Self {
+            url,
+            management,
+            browser,
+            store,
+            directory,
+            http: client::http_client::builder().build().expect("an HTTP client"),
+        }
+    }
+
+    /// The directory of all runs.
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.directory.path().join("runs")
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {

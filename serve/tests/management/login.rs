@@ -66,6 +66,11 @@ async fn a_code_can_be_posted_and_the_login_removed() {
     let (_, all) = api.get("/tools").await;
     assert!(all["missing"] == json!({}) && all["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "{all}");
     assert!(api.get("/mcp/guarded/tools").await.1["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
+    // A validation uses the login.
+    let options = json!({ "server": "guarded", "only": ["server/handshake"], "revisions": ["2025-11-25"] });
+    assert_eq!(api.post("/runs", Some(options)).await.0, StatusCode::ACCEPTED);
+    let run = crate::runs::end(&api, "1").await;
+    assert_eq!((&run["status"], &run["passed"]), (&json!("finished"), &json!(true)), "{run}");
     for text in [api.get("/mcp").await.1.to_string(), done.1.to_string()] {
         assert!(!text.contains(&code), "{text}");
     }

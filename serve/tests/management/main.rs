@@ -4,4 +4,6 @@ mod access;
 mod host;
 mod kit;
 mod login;
+mod runs;
 mod servers;
+mod ui;

@@ -2,7 +2,6 @@
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
-use anyhow::anyhow;
 use client::auth::{
     AuthError, AuthSettings, Authorize as _, Authorizer, BrowserError, ConfiguredClient, LoginUi, LoopbackBrowser,
     callback::{self, CallbackOptions, InvalidCallback},
@@ -10,7 +9,7 @@ use client::auth::{
     store::CredentialStore,
 };
 use futures::future::BoxFuture;
-use reqwest::{Method, header::HeaderValue};
+use reqwest::Method;
 use serde_json::json;
 use tokio::{sync::Mutex, time::timeout};
 use url::Url;
@@ -85,12 +84,9 @@ async fn stored_or_new(files: &Files, server: &str) -> Result<Vec<(String, Strin
         authorizer.login().await?;
         headers = authorizer.headers(&Method::POST, &url).await?;
     }
-    if headers.contains_key("dpop") {
-        let cause = anyhow!("the tokens of {url} are valid only with a new proof in each request (DPoP)");
-        return Err(ClientCommandError::input("dpop", cause).with_help("log in with a client that gets bearer tokens"));
-    }
-    let text = |value: &HeaderValue| value.to_str().map(str::to_owned).unwrap_or_default();
-    Ok(headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect())
+    serve::login_headers(&headers).map_err(|error| {
+        ClientCommandError::input("dpop", error.into()).with_help("log in with a client that gets bearer tokens")
+    })
 }
 
 /// The authorizer of a server for the user at the terminal.

@@ -1,0 +1,74 @@
+// What the browser checks share: Chromium, packages, results, and hostile text.
+//
+// Usage of each check: node <check>.mjs <program> <directory for packages and reports>
+//
+// Exit codes: 0 passed or skipped, because Chromium or the packages cannot be had; 1 failed.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join, resolve } from "node:path";
+
+const PACKAGES = { "puppeteer-core": "24.43.1", "axe-core": "4.14.1" };
+
+export const HOSTILE = [
+  "</script><script>document.title='owned'</script>",
+  "<img src=x onerror=\"document.title='owned'\">",
+  "<!--<script>",
+  "<svg onload=\"document.title='owned'\">",
+  "javascript:document.title='owned'",
+  "user\u202enimda\u2066",
+  "a\u0000b\u2028c\u2029",
+].join(" ");
+
+export const [program, directory] = process.argv.slice(2).map((path) => resolve(path));
+
+const failures = [];
+export const check = (passes, what) => {
+  if (!passes) failures.push(what);
+  console.log(`${passes ? "ok    " : "FAILED"} ${what}`);
+};
+
+const skip = (reason) => {
+  console.log(`skipped: ${reason}`);
+  process.exit(0);
+};
+
+const which = (names) =>
+  (process.env.PATH || "").split(delimiter).flatMap((path) => names.map((name) => join(path, name))).find(existsSync);
+
+// The packages, installed once into the directory.
+const packages = () => {
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, "package.json"), JSON.stringify({ private: true, dependencies: PACKAGES }));
+  const installed = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--silent", "--ignore-scripts"], { cwd: directory, stdio: "inherit" });
+  if (installed.status !== 0) skip("npm cannot install puppeteer-core and axe-core here");
+  return createRequire(join(directory, "package.json"));
+};
+
+let axe;
+
+// A headless Chromium.
+export const launch = async () => {
+  const executablePath = which(["chromium", "chromium-browser", "google-chrome"]);
+  if (!executablePath) skip("there is no Chromium: the package chromium brings it");
+  if (!which(["npm"])) skip("there is no npm");
+  const require = packages();
+  const loaded = require("puppeteer-core");
+  axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+  // Root has no sandbox.
+  return (loaded.default ?? loaded).launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+};
+
+// The serious violations that axe-core finds in a page.
+export const axeViolations = async (page) => {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const severe = found.violations.filter((one) => ["serious", "critical"].includes(one.impact));
+  return severe.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(", ")}`);
+};
+
+export const finish = () => {
+  console.log(failures.length === 0 ? "passed" : `${failures.length} checks failed`);
+  process.exitCode = failures.length === 0 ? 0 : 1;
+};
