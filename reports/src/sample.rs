@@ -196,6 +196,7 @@ pub(crate) fn load() -> LoadResult {
             fds_last: Some(23),
             threads_max: 4,
         }),
+        operations: Vec::new(),
     }
 }
 

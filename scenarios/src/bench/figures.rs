@@ -87,6 +87,6 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn per_second(count: u64, window: Duration) -> f64 {
+pub(super) fn per_second(count: u64, window: Duration) -> f64 {
     if window.is_zero() { 0.0 } else { count as f64 / window.as_secs_f64() }
 }

@@ -29,8 +29,8 @@ where
     F: Fn(u64) -> R + Send + Sync + 'static,
     R: Future<Output = Result<(), String>> + Send,
 {
-    async fn call(&self, n: u64) -> Result<(), CallFailure> {
-        (self.0)(n).await.map_err(CallFailure::from)
+    async fn call(&self, at: Position, _: Option<String>) -> Result<Option<String>, CallFailure> {
+        (self.0)(at.iteration).await.map(|()| None).map_err(CallFailure::from)
     }
 }
 

@@ -16,13 +16,14 @@ use super::{
     http::{Address, Route},
     pacer::{DueCall, Next},
     reply::Verifier,
-    request::EncodedRequest,
+    request::{EncodedRequest, OperationRequests, Requests},
     *,
 };
 use crate::{
     bench::{
         TIMED_OUT, UNEXPECTED_RESULT,
         connect::{ClientCaller, TOOL_ERROR},
+        template::Template,
     },
     model::Load,
 };
@@ -63,9 +64,9 @@ fn load(tool: &str, text: &str, more: &Value) -> Load {
 
 async fn run_load(config: &ServerConfig, load: &Load) -> LoadResult {
     let plan = LoadPlan::new(load).unwrap();
-    let caller = ClientCaller::connect(config, 2, load, &plan).await.unwrap();
-    assert_eq!(supports(&caller, load), None);
-    let mut target = RawTarget::connect(config, caller, load, &plan).await.unwrap();
+    let caller = ClientCaller::connect(config, 2, &plan).await.unwrap();
+    assert_eq!(supports(&caller, &plan), None);
+    let mut target = RawTarget::connect(config, caller, &plan).await.unwrap();
     let result = run(&plan, &mut target, |_| (), CancellationToken::new()).await.unwrap();
     target.close().await;
     let ended = result.succeeded + result.errors.values().sum::<u64>();
@@ -141,9 +142,10 @@ fn against(address: std::net::SocketAddr, duration: &str) -> LoadResult {
     let plan = LoadPlan::new(&load).unwrap();
     let url = format!("http://{address}/mcp").parse().unwrap();
     let head = client::RequestHead { url, socket: None, headers: reqwest::header::HeaderMap::new() };
-    let request = EncodedRequest::post(&head, "tools/call", &serde_json::Map::new());
-    let routes = vec![Route { address: Arc::new(Address::Tcp(address)), request }];
-    let worker = HttpWorker::new(routes, Verifier::new(plan.expectation()), 1, (0, 1)).unwrap();
+    let first = EncodedRequest::post(&head, "tools/call", Template::default());
+    let requests = Requests::new(vec![OperationRequests { first, page: None }], Arc::default());
+    let routes = vec![Route { address: Arc::new(Address::Tcp(address)), requests }];
+    let worker = HttpWorker::new(routes, Verifier::new(plan.iterations()), 1, (0, 1)).unwrap();
     let timing = Arc::new(Timing::new(&plan));
     let share = Share { worker: 0, workers: 1 };
     let pacer = Pacer::new(&plan, share, 1, Arc::clone(&timing), Arc::default());
@@ -211,11 +213,11 @@ fn a_worker_sends_its_share_of_the_schedule_and_keeps_the_scheduled_times() {
     assert_eq!(pacer.next(start), Next::At(due(1)));
     // Late: two calls of this worker are due, and only one may be in flight.
     let first = call(pacer.next(due(4)));
-    assert_eq!((first.n, first.intended), (1, due(1)));
+    assert_eq!((first.at.iteration, first.intended), (1, due(1)));
     assert_eq!(pacer.next(due(4)), Next::Full);
     pacer.finished(first, due(5), Ok(()));
     let second = call(pacer.next(due(5)));
-    assert_eq!((second.n, second.intended, second.sent), (3, due(3), due(5)));
+    assert_eq!((second.at.iteration, second.intended, second.sent), (3, due(3), due(5)));
     pacer.finished(second, due(100), Err(None));
     assert_eq!(pacer.next(due(100)), Next::End);
     let (generated, recorder) = pacer.finish();
@@ -230,9 +232,9 @@ fn a_closed_loop_has_as_many_calls_in_flight_as_users() {
     let (mut pacer, start) = pacer(json!({ "closed": { "users": 4 } }), 2);
     let first = call(pacer.next(start));
     let second = call(pacer.next(start));
-    assert_eq!((first.n, second.n, pacer.next(start)), (1, 3, Next::Full));
+    assert_eq!((first.at.iteration, second.at.iteration, pacer.next(start)), (1, 3, Next::Full));
     pacer.timed_out(first, start);
-    assert_eq!(call(pacer.next(start)).n, 5);
+    assert_eq!(call(pacer.next(start)).at.iteration, 5);
 }
 
 #[test]
