@@ -564,6 +564,14 @@ impl Run {
     }
 }
 
+impl OperationResult {
+    /// Executions that failed.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.errors.values().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+}
+
 impl LoadResult {
     /// Whether all thresholds passed and at least one call succeeded.
     #[must_use]
