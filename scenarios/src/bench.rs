@@ -44,7 +44,7 @@ mod tests;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use reports::model::{LoadResult, ThresholdResult};
+use reports::model::{LoadResult, OperationResult, ThresholdResult};
 use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval_at, sleep_until},
@@ -56,6 +56,7 @@ use self::{
     arrivals::Schedule,
     generator::CpuTime,
     iteration::Following,
+    operation::OperationRecord,
     recorder::Recorder,
     shared::{Record, Sample, Shared, Timing},
 };
@@ -171,7 +172,7 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
     let mut thresholds = Vec::from_iter(rate::check(&run));
     thresholds.extend(plan.thresholds().iter().map(|threshold| evaluate(plan, threshold, &figures, &mut recorder)));
     let rows = plan.iterations().rows().iter().enumerate();
-    let operations = rows.map(|(row, name)| recorder.operation(row).result(name, &figures)).collect();
+    let operations = rows.map(|(row, name)| operation_result(name, recorder.operation(row), &figures)).collect();
     LoadResult {
         name: String::new(),
         transport: String::new(),
@@ -201,13 +202,17 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
     }
 }
 
+fn operation_result(name: &str, record: &OperationRecord, load: &LoadFigures) -> OperationResult {
+    record.result(name, load.of_operation(record).achieved_rate)
+}
+
 /// Evaluates a threshold of the load, or of one of its operations.
 fn evaluate(plan: &LoadPlan, threshold: &Threshold, load: &LoadFigures, recorder: &mut Recorder) -> ThresholdResult {
     let rows = plan.iterations().rows();
     match threshold.operation().and_then(|name| rows.iter().position(|row| row == name)) {
         Some(row) => {
             let record = recorder.operation(row);
-            threshold.evaluate(&record.figures(load), |percentile| record.latencies.percentile(percentile))
+            threshold.evaluate(&load.of_operation(record), |percentile| record.latencies.percentile(percentile))
         }
         None => threshold.evaluate(load, |percentile| recorder.latencies.percentile(percentile)),
     }

@@ -253,7 +253,9 @@ impl Params {
             Self::Fixed(params) => params.clone(),
             Self::Filled(template) => {
                 let mut bytes = Vec::new();
-                template.fill(&mut bytes, Values { id: 0, position, cursor: None, data: iterations.data() });
+                let Position { iteration, user, .. } = position;
+                let values = Values { id: 0, iteration, user, cursor: None, data: iterations.data() };
+                template.fill(&mut bytes, values);
                 // Filled templates are JSON.
                 serde_json::from_slice(&bytes).unwrap_or_default()
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reports::model::Latency;
 
-use super::{Generated, LoadPlan, recorder::Recorder, shared::Timing};
+use super::{Generated, LoadPlan, operation::OperationRecord, recorder::Recorder, shared::Timing};
 use crate::model::Shape;
 
 /// Measurements of a load test. `offered` is `succeeded + failed + unfinished`.
@@ -52,6 +52,20 @@ impl LoadFigures {
         }
     }
 
+    /// The figures of an operation. All its executions were sent.
+    pub(super) fn of_operation(&self, record: &OperationRecord) -> Self {
+        Self {
+            window: self.window,
+            offered: record.sent(),
+            sent: record.sent(),
+            succeeded: record.succeeded,
+            failed: record.failed(),
+            unfinished: record.abandoned,
+            achieved_rate: per_second(record.succeeded, self.window),
+            latency: record.latencies.summary(),
+        }
+    }
+
     /// Share of the offered calls that failed or did not finish; `None` without offered calls.
     #[must_use]
     pub fn error_rate(&self) -> Option<f64> {
@@ -87,6 +101,6 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-pub(super) fn per_second(count: u64, window: Duration) -> f64 {
+fn per_second(count: u64, window: Duration) -> f64 {
     if window.is_zero() { 0.0 } else { count as f64 / window.as_secs_f64() }
 }

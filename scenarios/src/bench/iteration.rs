@@ -71,11 +71,11 @@ pub(super) struct Iterations {
 }
 
 impl Iterations {
-    /// Validates the operations of a load.
+    /// Validates the operations of a load. Without the data that a load has, its placeholders cannot be checked.
     ///
     /// # Errors
     /// If it has none, has several kinds, or uses unknown placeholders.
-    pub(super) fn new(load: &Load) -> Result<Self, PlanError> {
+    pub(super) fn new(load: &Load, data: Option<DataSet>) -> Result<Self, PlanError> {
         let invalid = |key, reason: &str| PlanError::Operations { key, reason: reason.to_owned() };
         let kinds = [load.tool.is_some(), !load.mix.is_empty(), !load.steps.is_empty()];
         match kinds.into_iter().filter(|given| *given).count() {
@@ -111,8 +111,12 @@ impl Iterations {
         };
         let weights = load.mix.iter().map(|entry| u64::from(entry.weight.get())).scan(0, sum).collect();
         let has_users = matches!(load.shape, Shape::Closed(Closed { .. }));
-        let iterations = Self { operations, weights, rows, seed: 0, data: Arc::default(), has_users };
-        iterations.check_placeholders()?;
+        let is_complete = data.is_some() || load.data.is_none();
+        let data = Arc::new(data.unwrap_or_default());
+        let iterations = Self { operations, weights, rows, seed: 0, data, has_users };
+        if is_complete {
+            iterations.check_placeholders()?;
+        }
         Ok(iterations)
     }
 
@@ -268,7 +272,7 @@ mod tests {
     fn iterations(load: Value) -> Result<Iterations, String> {
         let mut all = json!({ "shape": { "closed": { "users": 1 } }, "duration": "1s" });
         all.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
-        Iterations::new(&serde_json::from_value(all).unwrap()).map_err(|error| error.to_string())
+        Iterations::new(&serde_json::from_value(all).unwrap(), None).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -152,6 +152,6 @@ fn users(settings: WorkerSettings) -> Result<Users, WorkerError> {
     load.duration = mock_servers::HumanDuration(RUN);
     load.warmup = None;
     let usual = if matches!(config.endpoint, client::Endpoint::Stdio(_)) { 1 } else { OPEN_CONNECTIONS };
-    let plan = LoadPlan::new(&load)?;
+    let plan = LoadPlan::open(&load)?;
     Ok(Users { config, connections: connections.unwrap_or(usual), name: load.name(), plan, pace })
 }

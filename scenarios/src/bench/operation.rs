@@ -4,21 +4,22 @@ use std::collections::BTreeMap;
 
 use reports::model::OperationResult;
 
-use super::{
-    LoadFigures, TIMED_OUT,
-    figures::per_second,
-    latencies::Latencies,
-    recorder::{KINDS, OTHER},
-};
+use super::{TIMED_OUT, latencies::Latencies};
+
+/// Maximum number of error kinds; further kinds are counted together.
+pub(super) const KINDS: usize = 64;
+
+/// The kind of further kinds.
+pub(super) const OTHER: &str = "other";
 
 /// The executions of an operation.
 pub(super) struct OperationRecord {
     /// Latencies of successes, and waiting times of executions without a response. The first operation of an iteration
     /// begins at the scheduled time, further ones after the operation before.
     pub(super) latencies: Latencies,
-    succeeded: u64,
+    pub(super) succeeded: u64,
     errors: BTreeMap<String, u64>,
-    abandoned: u64,
+    pub(super) abandoned: u64,
 }
 
 impl Default for OperationRecord {
@@ -60,39 +61,27 @@ impl OperationRecord {
         }
     }
 
-    /// The result, in a load with these figures.
-    pub(super) fn result(&self, name: &str, load: &LoadFigures) -> OperationResult {
+    /// The result. `rate` is that of successes.
+    pub(super) fn result(&self, name: &str, rate: f64) -> OperationResult {
         OperationResult {
             name: name.to_owned(),
             sent: self.sent(),
             succeeded: self.succeeded,
             errors: self.errors.clone(),
             unfinished: self.abandoned,
-            rate: per_second(self.succeeded, load.window),
+            rate,
             latency: self.latencies.summary(),
             histogram: self.latencies.buckets(),
         }
     }
 
-    fn failed(&self) -> u64 {
+    /// Executions that failed.
+    pub(super) fn failed(&self) -> u64 {
         self.errors.values().sum()
     }
 
-    fn sent(&self) -> u64 {
+    /// Executions.
+    pub(super) fn sent(&self) -> u64 {
         self.succeeded + self.failed() + self.abandoned
-    }
-
-    /// The figures for thresholds. All executions were sent.
-    pub(super) fn figures(&self, load: &LoadFigures) -> LoadFigures {
-        LoadFigures {
-            window: load.window,
-            offered: self.sent(),
-            sent: self.sent(),
-            succeeded: self.succeeded,
-            failed: self.failed(),
-            unfinished: self.abandoned,
-            achieved_rate: per_second(self.succeeded, load.window),
-            latency: self.latencies.summary(),
-        }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use diagnostics::Diagnostic;
 use thiserror::Error;
 use tokio::time::Instant;
 
 use super::{
     arrivals::{RateProfile, Schedule},
+    data::DataSet,
     iteration::Iterations,
     threshold::{Threshold, ThresholdError},
 };
@@ -110,6 +112,9 @@ pub enum PlanError {
         /// The known placeholders.
         known: String,
     },
+    /// The data cannot be read.
+    #[error(transparent)]
+    Data(Diagnostic),
     /// The schema of the expected result is invalid.
     #[error("the schema of the expected result is invalid: {reason}")]
     Schema {
@@ -121,12 +126,26 @@ pub enum PlanError {
 }
 
 impl LoadPlan {
-    /// Validates a load.
+    /// Validates a load, except its data, which is not read. Placeholders of a load with data are not filled.
     ///
     /// # Errors
     ///
     /// The first problem.
     pub fn new(load: &Load) -> Result<Self, PlanError> {
+        Self::with_data(load, None)
+    }
+
+    /// Validates a load, and reads its data.
+    ///
+    /// # Errors
+    ///
+    /// The first problem.
+    pub fn open(load: &Load) -> Result<Self, PlanError> {
+        let data = load.data.as_deref().map(DataSet::read).transpose();
+        Self::with_data(load, data.map_err(PlanError::Data)?)
+    }
+
+    fn with_data(load: &Load, data: Option<DataSet>) -> Result<Self, PlanError> {
         check_shape(&load.shape)?;
         let warmup = load.warmup.map_or(Duration::ZERO, |warmup| warmup.0);
         let timeout = load.timeout.map_or(TIMEOUT, |timeout| timeout.0);
@@ -139,7 +158,7 @@ impl LoadPlan {
             |(index, text): (usize, &String)| text.parse().map_err(|source| PlanError::Threshold { index, source });
         let thresholds = load.thresholds.iter().enumerate().map(read).collect::<Result<Vec<Threshold>, _>>()?;
         let min_rate = load.min_rate.as_deref().map_or(Ok(MIN_RATE), parse_share)?;
-        let iterations = Iterations::new(load)?;
+        let iterations = Iterations::new(load, data)?;
         for (index, threshold) in thresholds.iter().enumerate() {
             threshold.check_operation(iterations.rows()).map_err(|source| PlanError::Threshold { index, source })?;
         }

@@ -9,15 +9,10 @@ use tokio::{sync::mpsc, time::Instant};
 use super::{
     TIMED_OUT,
     latencies::{Latencies, add, enter, histogram, micros},
-    operation::OperationRecord,
+    operation::{KINDS, OTHER, OperationRecord},
     series::Series,
     shared::{Record, Sample, Timing},
 };
-
-/// Maximum number of error kinds; further kinds are counted together.
-pub(super) const KINDS: usize = 64;
-
-pub(super) const OTHER: &str = "other";
 
 /// The records of the calls of a load, or of one worker.
 pub(super) struct Recorder {

@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 use serde_json::Value;
 
-use super::{data::DataSet, iteration::Position};
+use super::data::{DataSet, escaped};
 
 /// Number of digits of an id. The width is fixed, so that ids do not change the length of a request.
 pub(super) const ID_DIGITS: usize = 10;
@@ -31,7 +31,8 @@ pub(super) enum Slot {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Values<'a> {
     pub(super) id: u64,
-    pub(super) position: Position,
+    pub(super) iteration: u64,
+    pub(super) user: u64,
     pub(super) cursor: Option<&'a str>,
     pub(super) data: &'a DataSet,
 }
@@ -156,13 +157,13 @@ impl Template {
 fn fill_slot(out: &mut Vec<u8>, slot: Slot, values: Values<'_>, in_text: bool) {
     let number = match slot {
         Slot::Id => return out.extend_from_slice(&digits(values.id)),
-        Slot::Iteration => values.position.iteration,
-        Slot::User => values.position.user,
+        Slot::Iteration => values.iteration,
+        Slot::User => values.user,
         Slot::Cursor => {
             return out.extend_from_slice(Value::from(values.cursor.unwrap_or_default()).to_string().as_bytes());
         }
         Slot::Column(column) => {
-            return out.extend_from_slice(values.data.cell(values.position.iteration, column, in_text).as_bytes());
+            return out.extend_from_slice(values.data.cell(values.iteration, column, in_text).as_bytes());
         }
     };
     // Writing to a vector cannot fail.
@@ -180,12 +181,6 @@ fn digits(mut number: u64) -> [u8; ID_DIGITS] {
     digits
 }
 
-/// A text as the inside of a JSON string.
-pub(super) fn escaped(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -200,8 +195,7 @@ mod tests {
             _ => None,
         };
         let template = Template::new(value, &slots)?;
-        let position = Position { iteration: 41, user: 3, ..Position::default() };
-        let values = Values { id: 0, position, cursor: Some("a\"b"), data: &DataSet::default() };
+        let values = Values { id: 0, iteration: 41, user: 3, cursor: Some("a\"b"), data: &DataSet::default() };
         let mut bytes = Vec::new();
         template.fill(&mut bytes, values);
         Ok(serde_json::from_slice(&bytes).expect("JSON"))

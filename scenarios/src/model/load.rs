@@ -1,6 +1,6 @@
 //! The load of a scenario. `crate::bench` executes it.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::PathBuf, str::FromStr};
 
 use mock_servers::HumanDuration;
 use schemars::JsonSchema;
@@ -25,6 +25,9 @@ pub struct Load {
     /// Operations of each iteration, one after the other. A failure ends the iteration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<LoadOperation>,
+    /// File with values for placeholders, one row per iteration: CSV with a header, or JSON Lines. Relative to the scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<PathBuf>,
     /// When calls are sent.
     pub shape: Shape,
     /// Duration of the measurement.
@@ -58,6 +61,7 @@ impl Load {
             arguments: None,
             mix: Vec::new(),
             steps: Vec::new(),
+            data: None,
             shape,
             duration,
             warmup: None,

@@ -72,7 +72,7 @@ pub(super) async fn load_server(
     mut progress: impl FnMut(Progress) + Send,
     cancel: CancellationToken,
 ) -> Result<LoadResult, LoadCaseError> {
-    let plan = LoadPlan::new(load)?.with_seed(settings.seed);
+    let plan = LoadPlan::open(load)?.with_seed(settings.seed);
     let connections = settings.connections.unwrap_or_else(|| usual_connections(&config.endpoint, &plan));
     let caller = ClientCaller::connect(config, connections, &plan).await?;
     let driver = choose_driver(&caller, load.driver, &plan).await?;

@@ -119,7 +119,8 @@ impl Requests {
     pub(super) fn fill(&self, out: &mut Vec<u8>, id: u64, position: Position, cursor: Option<&str>) {
         let OperationRequests { first, page } = &self.operations[position.operation];
         let request = page.as_ref().filter(|_| cursor.is_some()).unwrap_or(first);
-        request.fill(out, Values { id, position, cursor, data: &self.data });
+        let Position { iteration, user, .. } = position;
+        request.fill(out, Values { id, iteration, user, cursor, data: &self.data });
     }
 }
 
@@ -142,9 +143,8 @@ mod tests {
     }
 
     fn fill(request: &EncodedRequest, id: u64, iteration: u64) -> String {
-        let position = Position { iteration, ..Position::default() };
         let mut bytes = b"before".to_vec();
-        request.fill(&mut bytes, Values { id, position, cursor: None, data: &DataSet::default() });
+        request.fill(&mut bytes, Values { id, iteration, user: 0, cursor: None, data: &DataSet::default() });
         String::from_utf8(bytes).unwrap().strip_prefix("before").unwrap().to_owned()
     }
 

@@ -101,6 +101,7 @@ fn out_of_range(cause: &PlanError, load: &Load, spot: TreeCursor<'_>, findings: 
         PlanError::Threshold { index, .. } => spot.key("thresholds").item(*index),
         PlanError::Stages { .. } if open.has("stages") => open.key("stages"),
         PlanError::Stages { .. } => open,
+        PlanError::Data(_) => spot.key("data"),
         PlanError::MinRate { .. } => spot.key("min_rate"),
         PlanError::Schema { .. } if load.tool.is_some() => spot.key("expect").key("schema"),
         PlanError::Placeholder { .. } if load.tool.is_some() => spot.key("arguments"),
