@@ -203,7 +203,7 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
 }
 
 fn operation_result(name: &str, record: &OperationRecord, load: &LoadFigures) -> OperationResult {
-    record.result(name, load.of_operation(record).achieved_rate)
+    record.result(name, load.for_operation(record).achieved_rate)
 }
 
 /// Evaluates a threshold of the load, or of one of its operations.
@@ -212,7 +212,7 @@ fn evaluate(plan: &LoadPlan, threshold: &Threshold, load: &LoadFigures, recorder
     match threshold.operation().and_then(|name| rows.iter().position(|row| row == name)) {
         Some(row) => {
             let record = recorder.operation(row);
-            threshold.evaluate(&load.of_operation(record), |percentile| record.latencies.percentile(percentile))
+            threshold.evaluate(&load.for_operation(record), |percentile| record.latencies.percentile(percentile))
         }
         None => threshold.evaluate(load, |percentile| recorder.latencies.percentile(percentile)),
     }

@@ -33,7 +33,7 @@ fn reports_for_readers_have_a_row_for_each_operation() {
     for (name, rows) in [
         (
             "terminal",
-            ["  echo                         -        15.0        -   158  150       7           1", "  tools/list"],
+            ["  echo                        -        15.0        -   158  150       7           1", "  tools/list"],
         ),
         (
             "markdown",

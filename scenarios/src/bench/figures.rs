@@ -53,7 +53,7 @@ impl LoadFigures {
     }
 
     /// The figures of an operation. All its executions were sent.
-    pub(super) fn of_operation(&self, record: &OperationRecord) -> Self {
+    pub(super) fn for_operation(&self, record: &OperationRecord) -> Self {
         Self {
             window: self.window,
             offered: record.sent(),

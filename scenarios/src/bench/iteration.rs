@@ -83,6 +83,9 @@ impl Iterations {
             1 => {}
             _ => return Err(invalid("tool", "a load has only one of `tool`, `mix` and `steps`")),
         }
+        if load.mix.iter().any(|entry| entry.weight == 0) {
+            return Err(invalid("mix", "a weight is zero"));
+        }
         if load.tool.is_none() && load.arguments.is_some() {
             return Err(invalid("arguments", "`arguments` are those of `tool`; write them into the operations"));
         }
@@ -109,7 +112,7 @@ impl Iterations {
             *sum += weight;
             Some(*sum)
         };
-        let weights = load.mix.iter().map(|entry| u64::from(entry.weight.get())).scan(0, sum).collect();
+        let weights = load.mix.iter().map(|entry| u64::from(entry.weight)).scan(0, sum).collect();
         let has_users = matches!(load.shape, Shape::Closed(Closed { .. }));
         let is_complete = data.is_some() || load.data.is_none();
         let data = Arc::new(data.unwrap_or_default());
@@ -324,6 +327,7 @@ mod tests {
         for (load, message) in [
             (json!({}), "a load needs `tool`, `mix` or `steps`"),
             (json!({ "tool": "a", "steps": [{ "list": "tools" }] }), "a load has only one of"),
+            (json!({ "mix": [{ "weight": 0, "do": { "list": "tools" } }] }), "a weight is zero"),
             (json!({ "arguments": {}, "steps": [{ "list": "tools" }] }), "`arguments` are those of `tool`"),
             (json!({ "expect": { "text": "a" }, "steps": [{ "list": "tools" }] }), "`expect` is that of `tool`"),
             (

@@ -1,6 +1,6 @@
 //! The operations of a load. `crate::bench` executes them.
 
-use std::{num::NonZeroU32, str::FromStr};
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,8 @@ const METHODS: [&str; 13] = [
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MixEntry {
-    /// Its share is this number divided by the sum of all weights.
-    pub weight: NonZeroU32,
+    /// Its share is this number, at least 1, divided by the sum of all weights.
+    pub weight: u32,
     /// The operation.
     #[serde(rename = "do")]
     pub operation: LoadOperation,
@@ -249,6 +249,7 @@ impl FromStr for MixEntry {
         let (weight, operation) = text
             .split_once(':')
             .and_then(|(weight, operation)| Some((weight.trim().parse().ok()?, operation)))
+            .filter(|(weight, _)| *weight > 0)
             .ok_or_else(|| format!("`{text}` has no weight; write a number from 1 and an operation, as `8:echo`"))?;
         Ok(Self { weight, operation: operation.parse()? })
     }
@@ -284,7 +285,7 @@ mod tests {
     #[test]
     fn a_weight_is_a_number_from_one() {
         let entry: MixEntry = "8:a:b".parse().unwrap();
-        assert_eq!((entry.weight.get(), entry.operation.name().as_str()), (8, "a:b"));
+        assert_eq!((entry.weight, entry.operation.name().as_str()), (8, "a:b"));
         for text in ["echo", "0:echo", "-1:echo", "x:echo", "1:"] {
             assert!(text.parse::<MixEntry>().is_err(), "{text}");
         }

@@ -19,6 +19,13 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
         threshold(text, spot.key("thresholds").item(position), findings);
     }
     super::values::check(&load.expect.values, spot.key("expect").key("values"), findings);
+    for (position, _) in load.mix.iter().enumerate().filter(|(_, entry)| entry.weight == 0) {
+        findings.value(
+            spot.key("mix").item(position).key("weight"),
+            "weight is zero",
+            "write at least 1, or remove the operation",
+        );
+    }
     // The load engine has further ranges.
     if findings.found.len() == before
         && let Err(cause) = LoadPlan::new(load)
