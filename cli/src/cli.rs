@@ -36,7 +36,7 @@ pub(crate) enum Command {
     /// Validate a server against the specification.
     Validate(validate::Args),
     /// Load-test a server.
-    Bench(bench::Args),
+    Bench(Box<bench::Args>),
     /// Render the journal of a run.
     Report(report::Args),
     /// Re-evaluate the checks on recorded evidence, or check a recording.
@@ -73,7 +73,7 @@ impl Command {
         match self {
             Self::Conformance(args) => conformance::run(args),
             Self::Validate(args) => validate::run(args),
-            Self::Bench(args) => bench::run(args),
+            Self::Bench(args) => bench::run(*args),
             Self::Report(args) => report::run(&args),
             Self::Judge(args) => judge::run(&args),
             Self::Record(args) => record::run(&args),

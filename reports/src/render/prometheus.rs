@@ -78,8 +78,11 @@ impl Format for Prometheus {
     }
 }
 
+/// Name, help and value of a metric.
+type Gauge = (&'static str, &'static str, fn(&LoadResult) -> f64);
+
 fn push_loads(page: &mut Page, loads: &[LoadResult]) {
-    let gauges: [(&str, &str, fn(&LoadResult) -> f64); 4] = [
+    let gauges: [Gauge; 4] = [
         ("load_passed", "Whether the load test passed.", |load| number(load.passed())),
         ("load_duration_seconds", "Duration of the measurement.", |load| load.counted_ms as f64 / 1e3),
         ("load_offered_rate", "Offered calls per second.", |load| load.offered_rate),

@@ -101,8 +101,7 @@ impl Recorder {
     pub(super) fn record(&mut self, sample: Sample, end: Instant) {
         let Sample { intended, sent, ended, last, outcome } = sample;
         if let Some((row, begun)) = last {
-            let failure =
-                outcome.as_ref().map(|()| ()).map_err(|failure| failure.as_ref().map(|one| one.kind.as_ref()));
+            let failure = outcome.as_ref().copied().map_err(|failure| failure.as_ref().map(|one| one.kind.as_ref()));
             self.operation(row).record(micros(ended.saturating_duration_since(begun)), failure);
         }
         let latency = micros(ended.saturating_duration_since(intended));
