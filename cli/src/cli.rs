@@ -36,7 +36,7 @@ pub(crate) enum Command {
     /// Validate a server against the specification.
     Validate(validate::Args),
     /// Load-test a server.
-    Bench(bench::Args),
+    Bench(Box<bench::Args>),
     /// Write a project file, an example scenario and a CI workflow.
     Init(init::Args),
     /// Run the targets of the project file `mcp-workbench.toml`.
@@ -79,7 +79,7 @@ impl Command {
         match self {
             Self::Conformance(args) => conformance::run(args),
             Self::Validate(args) => validate::run(args),
-            Self::Bench(args) => bench::run(args),
+            Self::Bench(args) => bench::run(*args),
             Self::Init(args) => init::run(&args),
             Self::Run(args) => run::run(&args, &Cli::command(), execute),
             Self::Report(args) => report::run(&args),

@@ -262,3 +262,48 @@ fn the_process_of_a_server_is_sampled() {
     let (_, with) = bench(&[&load[..], &["--url", &mock.url, "--pid", &pid]].concat());
     assert_eq!(with["process"]["processes_max"], 1, "{with}");
 }
+
+#[test]
+fn a_mix_with_data_is_reported_by_operation() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("words.csv");
+    std::fs::write(&data, "word\nred\ngreen\n").expect("a file");
+    let mix = ["--mix", r#"3:echo={"message": "{{word}} {{iteration}}"}"#, "--mix", "1:tools/list", "--mix", "1:ping"];
+    let load = ["--data", data.to_str().expect("a path"), "--users", "4", "--duration", "300ms", "--warmup", "1ms"];
+    let thresholds = ["--threshold", "max{echo} < 60s", "--threshold", "max{tools/list} < 1us"];
+    let server = ["--", PROGRAM, "mock", "stdio", "minimal"];
+    for driver in ["raw", "client"] {
+        let arguments = [&mix[..], &load, &thresholds, &["--driver", driver], &server].concat();
+        let (output, result) = bench(&arguments);
+        assert_eq!((output.status.code(), &result["driver"]), (Some(1), &driver.into()), "{result:#}");
+        let passed: Vec<_> =
+            result["thresholds"].as_array().expect("thresholds").iter().map(|one| &one["passed"]).collect();
+        assert_eq!(passed, [true, false]);
+        assert_eq!(result["errors"], serde_json::json!({}), "{result:#}");
+        let operations = result["operations"].as_array().expect("operations");
+        let names: Vec<_> = operations.iter().map(|one| one["name"].as_str().unwrap_or_default()).collect();
+        assert_eq!(names, ["echo", "tools/list", "ping"]);
+        let sum: u64 = operations.iter().filter_map(|one| one["succeeded"].as_u64()).sum();
+        assert_eq!(Some(sum), result["succeeded"].as_u64());
+    }
+}
+
+#[test]
+fn invalid_operations_and_data_are_errors_before_the_run() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("words.csv");
+    std::fs::write(&data, "word,n\nred,1\ngreen\n").expect("a file");
+    let rows = data.to_str().expect("a path");
+    for (arguments, message) in [
+        (&["--mix", "echo"][..], "`echo` has no weight"),
+        (&["--step", "echo=1"], "`1` is not a JSON object"),
+        (&["--step", "ecko"], "the server has no tool `ecko`: did you mean `echo`?"),
+        (&["--tool", "echo", "--arguments", r#"{"message": "{{word}}"}"#], "unknown placeholder `{{word}}` in `echo`"),
+        (&["--tool", "echo", "--data", rows], "words.csv:3:6\n3 | green"),
+        (&["--step", "echo", "--threshold", "p99{ecko} < 1s"], "the load has no operation `ecko`"),
+    ] {
+        let output = command(&[arguments, &["--", PROGRAM, "mock", "stdio", "minimal"]].concat());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(message) && output.status.code() == Some(2), "{:?} {stderr}", output.status);
+    }
+}

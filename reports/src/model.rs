@@ -379,6 +379,33 @@ pub struct LoadResult {
     /// The server process; absent for remote servers, and without `/proc`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessUsage>,
+    /// The operations of a mix or a sequence. Iterations that were never sent belong to none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<OperationResult>,
+}
+
+/// Result of one operation of a load test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationResult {
+    /// The tool, or the method with the name of its target.
+    pub name: String,
+    /// Executions that were sent.
+    pub sent: u64,
+    /// Executions that succeeded.
+    pub succeeded: u64,
+    /// Failed executions by error kind.
+    pub errors: BTreeMap<String, u64>,
+    /// Executions that were still open when the test stopped.
+    pub unfinished: u64,
+    /// Successful executions per second.
+    pub rate: f64,
+    /// Latencies, as those of the load. The first operation of an iteration begins at the scheduled time, further ones after
+    /// the operation before. Absent without executions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// The distribution behind `latency`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histogram: Vec<HistogramBucket>,
 }
 
 /// A value in microseconds, and the number of calls with this latency. Values have three significant digits.
@@ -534,6 +561,14 @@ impl Run {
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         Duration::from_millis(self.elapsed_ms)
+    }
+}
+
+impl OperationResult {
+    /// Executions that failed.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.errors.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 }
 

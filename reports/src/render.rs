@@ -11,7 +11,9 @@ pub mod hdr;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod loads;
 pub mod markdown;
+pub mod prometheus;
 pub mod sarif;
 pub mod series;
 pub mod terminal;
@@ -44,6 +46,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &badge::Badge,
     &series::Series,
     &hdr::Hdr,
+    &loads::Loads,
+    &prometheus::Prometheus,
 ];
 
 /// A report format. The program and `serve` offer every format in [`FORMATS`].

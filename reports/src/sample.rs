@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::model::{
     BaselineState, CaseEnd, CaseResult, CheckResult, ConnectionEnd, Descendant, ErrorSample, Estimate, FORMAT,
-    Generator, HistogramBucket, Latency, Level, LoadPoint, LoadResult, ProcessEnd, ProcessUsage, ReportFrame,
-    Requirement, Run, RunHeader, RunKind, ThresholdResult, Verdict,
+    Generator, HistogramBucket, Latency, Level, LoadPoint, LoadResult, OperationResult, ProcessEnd, ProcessUsage,
+    ReportFrame, Requirement, Run, RunHeader, RunKind, ThresholdResult, Verdict,
 };
 
 pub(crate) fn header(planned: usize) -> RunHeader {
@@ -196,7 +196,32 @@ pub(crate) fn load() -> LoadResult {
             fds_last: Some(23),
             threads_max: 4,
         }),
+        operations: Vec::new(),
     }
+}
+
+/// A load of two operations, one of which has no latencies.
+pub(crate) fn mix() -> LoadResult {
+    let load = load();
+    let operation = |name: &str, succeeded| OperationResult {
+        name: name.to_owned(),
+        sent: succeeded,
+        succeeded,
+        errors: BTreeMap::new(),
+        unfinished: 0,
+        rate: succeeded as f64 / 10.0,
+        latency: None,
+        histogram: Vec::new(),
+    };
+    let echo = OperationResult {
+        sent: 158,
+        errors: load.errors.iter().take(1).map(|(kind, _)| (kind.clone(), 7)).collect(),
+        unfinished: 1,
+        latency: load.latency,
+        histogram: vec![HistogramBucket(812, 1), HistogramBucket(1_400, 149)],
+        ..operation("echo", 150)
+    };
+    LoadResult { name: "8:echo, 2:tools/list".to_owned(), operations: vec![echo, operation("tools/list", 40)], ..load }
 }
 
 /// A run with every verdict, a load test, a baseline and an interruption.

@@ -16,13 +16,16 @@ pub mod baseline;
 mod closed;
 pub mod compare;
 pub mod connect;
+mod data;
 mod expectation;
 mod failure;
 mod figures;
 mod generator;
+mod iteration;
 mod latencies;
 pub mod locust;
 mod open;
+mod operation;
 mod plan;
 mod rate;
 pub(crate) mod raw;
@@ -31,6 +34,7 @@ pub mod search;
 mod series;
 mod shared;
 pub mod statistics;
+mod template;
 pub mod threshold;
 pub(crate) mod usage;
 mod warnings;
@@ -40,7 +44,7 @@ mod tests;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use reports::model::LoadResult;
+use reports::model::{LoadResult, OperationResult, ThresholdResult};
 use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval_at, sleep_until},
@@ -51,13 +55,16 @@ use self::{
     alarm::{Alarm, PreciseAlarm},
     arrivals::Schedule,
     generator::CpuTime,
+    iteration::Following,
+    operation::OperationRecord,
     recorder::Recorder,
-    shared::{Sample, Shared, Timing},
+    shared::{Record, Sample, Shared, Timing},
 };
 pub use self::{
     expectation::{ResultExpectation, UNEXPECTED_RESULT},
     failure::CallFailure,
     figures::LoadFigures,
+    iteration::Position,
     plan::{LoadPlan, PlanError},
     threshold::{Threshold, ThresholdError},
 };
@@ -73,14 +80,19 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// Grace period of open calls after the run was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
-/// The operation to measure.
+/// Makes the requests of a load.
 pub trait Caller: Send + Sync + 'static {
-    /// Makes call number `n`, counted from 0.
+    /// Makes a request: the first one of an operation, or that of the next page of a list. Returns the cursor of a further
+    /// page.
     ///
     /// # Errors
     ///
     /// The failure. Failures are counted by kind.
-    fn call(&self, n: u64) -> impl Future<Output = Result<(), CallFailure>> + Send;
+    fn call(
+        &self,
+        at: Position,
+        cursor: Option<String>,
+    ) -> impl Future<Output = Result<Option<String>, CallFailure>> + Send;
 }
 
 /// Progress of a load test, including the warm-up.
@@ -157,9 +169,10 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
     let run =
         warnings::Run { plan, figures: &figures, recorder: &recorder, generator: &generator, cut: timing.was_cut() };
     let warnings = warnings::warnings(&run);
-    let percentile = |percentile| recorder.latencies.percentile(percentile);
-    let evaluated = plan.thresholds().iter().map(|threshold| threshold.evaluate(&figures, percentile));
-    let thresholds = rate::check(&run).into_iter().chain(evaluated).collect();
+    let mut thresholds = Vec::from_iter(rate::check(&run));
+    thresholds.extend(plan.thresholds().iter().map(|threshold| evaluate(plan, threshold, &figures, &mut recorder)));
+    let rows = plan.iterations().rows().iter().enumerate();
+    let operations = rows.map(|(row, name)| operation_result(name, recorder.operation(row), &figures)).collect();
     LoadResult {
         name: String::new(),
         transport: String::new(),
@@ -185,6 +198,23 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
         series: recorder.series.points(),
         histogram: recorder.latencies.buckets(),
         process: None,
+        operations,
+    }
+}
+
+fn operation_result(name: &str, record: &OperationRecord, load: &LoadFigures) -> OperationResult {
+    record.result(name, load.for_operation(record).achieved_rate)
+}
+
+/// Evaluates a threshold of the load, or of one of its operations.
+fn evaluate(plan: &LoadPlan, threshold: &Threshold, load: &LoadFigures, recorder: &mut Recorder) -> ThresholdResult {
+    let rows = plan.iterations().rows();
+    match threshold.operation().and_then(|name| rows.iter().position(|row| row == name)) {
+        Some(row) => {
+            let record = recorder.operation(row);
+            threshold.evaluate(&load.for_operation(record), |percentile| record.latencies.percentile(percentile))
+        }
+        None => threshold.evaluate(load, |percentile| recorder.latencies.percentile(percentile)),
     }
 }
 
@@ -257,20 +287,35 @@ impl Unsent {
     }
 }
 
-/// Makes one call and sends its sample, within the timeout of the plan.
-async fn call_once<C: Caller>(shared: &Shared<C>, n: u64, intended: Instant) {
+/// Makes the requests of one iteration, each within the timeout of the plan, and sends the samples of its operations and of
+/// the iteration.
+async fn iterate<C: Caller>(shared: &Shared<C>, iteration: u64, user: u64, intended: Instant) {
     let timing = &shared.timing;
     timing.sent();
-    let sent = Instant::now();
-    let limited = tokio::time::timeout(shared.limit, shared.caller.call(n));
-    let outcome = match timing.unless_given_up(limited).await {
-        Some(Ok(Ok(()))) => Ok(()),
-        Some(Ok(Err(failure))) => Err(Some(failure)),
-        Some(Err(_)) => Err(Some(CallFailure::new(TIMED_OUT, format!("no response within {:?}", shared.limit)))),
-        None => Err(None),
+    let (sent, counts) = (Instant::now(), timing.counts(intended));
+    let mut at = shared.iterations.first(iteration, user);
+    let (mut cursor, mut begun) = (None, intended);
+    let outcome = loop {
+        let limited = tokio::time::timeout(shared.limit, shared.caller.call(at, cursor.take()));
+        let response = match timing.unless_given_up(limited).await {
+            Some(Ok(response)) => response,
+            Some(Err(_)) => Err(CallFailure::new(TIMED_OUT, format!("no response within {:?}", shared.limit))),
+            None => break Err(None),
+        };
+        match shared.iterations.follow(at, response) {
+            Following::Page(next, of) => (at, cursor) = (next, Some(of)),
+            Following::Step(next) => {
+                let ended = Instant::now();
+                let row = shared.iterations.row(at.operation).filter(|_| counts);
+                row.into_iter().for_each(|row| shared.send(Record::Step { row, latency: ended - begun }));
+                (at, begun) = (next, ended);
+            }
+            Following::End(outcome) => break outcome.map_err(Some),
+        }
     };
     timing.done(outcome.is_ok());
-    if timing.counts(intended) {
-        shared.send(Sample { intended, sent, ended: Instant::now(), outcome });
+    if counts {
+        let last = shared.iterations.row(at.operation).map(|row| (row, begun));
+        shared.send(Record::Iteration(Sample { intended, sent, ended: Instant::now(), last, outcome }));
     }
 }

@@ -61,7 +61,7 @@ fn from_text(text: &str, file: &str, vocabulary: &Vocabulary) -> Result<Loaded, 
         (_, Some(errors)) => Err(errors),
         (Some(scenario), None) => {
             let id = document.root().key("scenario").location();
-            Ok(Loaded { scenario: resolved(scenario), file: file.to_owned(), id })
+            Ok(Loaded { scenario: resolved(scenario, file), file: file.to_owned(), id })
         }
         (None, None) => Err(Diagnostic::new(file, "not a scenario").into()),
     }
@@ -151,8 +151,13 @@ fn explain_step(error: Diagnostic, other: &str) -> Diagnostic {
 }
 
 /// Replaces the scripts of the servers by complete ones, with the profiles that they extend. Validation has rejected
-/// unknown profiles.
-fn resolved(mut scenario: Scenario) -> Scenario {
+/// unknown profiles. The path of data becomes relative to the working directory.
+fn resolved(mut scenario: Scenario, file: &str) -> Scenario {
+    if let Some(data) = scenario.load.as_mut().and_then(|load| load.data.as_mut())
+        && let Some(directory) = Path::new(file).parent()
+    {
+        *data = directory.join(&*data);
+    }
     for script in scenario.server.iter_mut().chain(scenario.servers.values_mut()) {
         if let Ok(whole) = profile::resolve(script.clone()) {
             *script = whole;

@@ -19,6 +19,7 @@ mod expect;
 mod input;
 mod load;
 mod official;
+mod operation;
 mod step;
 mod streams;
 mod target;
@@ -40,6 +41,9 @@ pub use expect::{
 pub use input::{Input, Responses, Stop};
 pub use load::{Arrivals, Closed, Driver, Load, LoadExpect, Open, Shape, Stage};
 pub use official::{OFFICIAL_TAG, Official};
+pub use operation::{
+    CallOperation, ListKind, LoadOperation, MixEntry, PromptOperation, ReadOperation, RequestOperation,
+};
 pub use step::{AnyStep, ArgumentKind, CallTools, GetPrompts, Pages, Raw, Request, ServerStep, Steps, Wait};
 pub use streams::{ConcurrentRequest, HttpStep, Listen, ListenSession, Sessions, Together};
 pub use target::Target;

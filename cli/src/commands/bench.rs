@@ -20,10 +20,10 @@ use mock_servers::HumanDuration;
 use reports::saved;
 use scenarios::{
     Scenario,
-    bench::baseline::LoadBaseline,
+    bench::{LoadPlan, PlanError, baseline::LoadBaseline},
     catalog::ScenarioCatalog,
     load::Vocabulary,
-    model::{Arrivals, Closed, Driver, Load, LoadExpect, Open, Shape, Stage},
+    model::{Arrivals, Closed, Driver, Load, LoadExpect, LoadOperation, MixEntry, Open, Shape, Stage},
     plan::Plan,
     run::{BenchPlan, LoadTask, RunPlan, fresh_seed},
     select::Selection,
@@ -96,9 +96,20 @@ struct LoadArgs {
     /// Tool to call.
     #[arg(long)]
     tool: Option<String>,
-    /// Arguments of the tool, as a JSON object.
-    #[arg(long, value_name = "JSON", value_parser = object)]
+    /// Arguments of the tool, as a JSON object. They can contain `{{iteration}}`, `{{user}}` and `{{COLUMN}}` of --data.
+    #[arg(long, value_name = "JSON", value_parser = object, conflicts_with_all = ["mix", "step"])]
     arguments: Option<Map<String, Value>>,
+    /// Operation of a mix, as `8:echo` or `2:tools/list`: its weight, and a tool or a method with `=JSON` for arguments or
+    /// parameters. Each iteration is one of the operations, chosen at random. Lists include all pages.
+    #[arg(long, value_name = "WEIGHT:OPERATION", conflicts_with_all = ["tool", "step"])]
+    mix: Vec<MixEntry>,
+    /// Operation of a sequence, as `echo={"message": "hi"}`. Each iteration executes all of them, one after the other.
+    #[arg(long, value_name = "OPERATION", conflicts_with = "tool")]
+    step: Vec<LoadOperation>,
+    /// File with a row of values for each iteration, from the first one again after the last: CSV with a header, or JSON Lines
+    /// (`.jsonl`).
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
     /// Closed loop: number of concurrent users [default: 1].
     #[arg(long, conflicts_with = "rate")]
     users: Option<NonZeroUsize>,
@@ -136,7 +147,7 @@ struct LoadArgs {
     /// supports the server and the tool].
     #[arg(long, value_enum)]
     driver: Option<DriverArg>,
-    /// Text that the result of each call contains; a call with another result fails.
+    /// Text that the result of each call of a tool contains; a call with another result fails.
     #[arg(long, value_name = "TEXT")]
     expect_text: Option<String>,
 }
@@ -189,14 +200,21 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl LoadArgs {
-    /// The tool, or an error that asks for it.
-    fn named_tool(&self) -> Result<&str, CommandError> {
-        let missing =
-            || CommandError::input(anyhow!("no tool")).with_help("add the tool to call, for example `--tool echo`");
-        self.tool.as_deref().ok_or_else(missing)
+    /// Whether there is something to call.
+    fn is_given(&self) -> bool {
+        self.tool.is_some() || !self.mix.is_empty() || !self.step.is_empty()
     }
 
-    fn load(&self, tool: &str) -> Load {
+    /// The load. Its data is valid.
+    fn load(&self) -> Result<Load, CommandError> {
+        if !self.is_given() {
+            return Err(CommandError::input(anyhow!("no tool"))
+                .with_help("add the tool to call, for example `--tool echo`, or a mix of operations (`--mix`)"));
+        }
+        checked(self.unchecked())
+    }
+
+    fn unchecked(&self) -> Load {
         let shape = if self.rate.is_some() || !self.stages.is_empty() {
             Shape::Open(Open {
                 rate: self.rate,
@@ -211,16 +229,40 @@ impl LoadArgs {
         let staged = self.stages.iter().map(|stage| stage.duration.0).sum::<Duration>();
         let usual = if staged.is_zero() { HumanDuration::from_millis(10_000) } else { HumanDuration(staged) };
         let duration = self.duration.unwrap_or(usual);
-        Load {
+        let expect = LoadExpect { text: self.expect_text.clone(), ..LoadExpect::default() };
+        let mut load = Load {
+            tool: self.tool.clone(),
             arguments: self.arguments.clone(),
+            mix: self.mix.clone(),
+            steps: self.step.clone(),
+            data: self.data.clone(),
             warmup: Some(self.warmup.unwrap_or(HumanDuration::from_millis(1_000))),
             timeout: self.timeout,
             thresholds: self.threshold.clone(),
             min_rate: self.min_rate.clone(),
             driver: self.driver.map(Driver::from),
-            expect: LoadExpect { text: self.expect_text.clone(), ..LoadExpect::default() },
-            ..Load::new(tool, shape, duration)
+            ..Load::new("", shape, duration)
+        };
+        if load.tool.is_some() {
+            load.expect = expect;
+            return load;
         }
+        let operations = load.mix.iter_mut().map(|entry| &mut entry.operation).chain(&mut load.steps);
+        for operation in operations {
+            if let LoadOperation::Call(call) = operation {
+                call.expect = expect.clone();
+            }
+        }
+        load
+    }
+}
+
+/// Rejects invalid data before a run starts.
+fn checked(load: Load) -> Result<Load, CommandError> {
+    match LoadPlan::open(&load) {
+        Err(PlanError::Data(error)) => Err(CommandError::input(error)),
+        // Other problems are reported by the run.
+        Ok(_) | Err(_) => Ok(load),
     }
 }
 
@@ -261,8 +303,8 @@ fn baseline(path: &Path, tolerance: Option<f64>) -> Result<LoadBaseline, Command
 fn loads(args: &Args, seed: u64) -> Result<Vec<LoadTask>, CommandError> {
     let transport = args.transport.map(|transport| transport.0);
     let server = |load| Ok(LoadTask::Server(Box::new(args.target.config(transport)?), load));
-    if let Some(tool) = &args.load.tool {
-        return Ok(vec![server(args.load.load(tool))?]);
+    if args.load.is_given() {
+        return Ok(vec![server(args.load.load()?)?]);
     }
     let Some(file) = &args.file else {
         return Err(CommandError::input(anyhow!("no load test"))
@@ -274,6 +316,9 @@ fn loads(args: &Args, seed: u64) -> Result<Vec<LoadTask>, CommandError> {
         catalog.scenarios().filter_map(|scenario| scenario.load.clone().map(|load| (scenario, load))).collect();
     if loads.is_empty() {
         return Err(CommandError::input(anyhow!("{} has no `load`", file.display())));
+    }
+    for (_, load) in &loads {
+        checked(load.clone())?;
     }
     if args.target.is_given() {
         return loads.into_iter().map(|(_, load)| server(load)).collect();

@@ -8,7 +8,7 @@ use super::{
     outcome::{self, duration, latency, word},
     text,
 };
-use crate::model::{LoadResult, Run};
+use crate::model::{Latency, LoadResult, Run};
 
 mod findings;
 mod page;
@@ -16,6 +16,8 @@ mod tools;
 
 pub(super) use page::Page;
 
+/// Maximum number of operations of a load test.
+const MAX_OPERATIONS: usize = 20;
 /// Maximum number of notes about load tests.
 const MAX_NOTES: usize = 50;
 
@@ -81,12 +83,13 @@ fn push_loads(page: &mut Page, loads: &[LoadResult]) {
         "\n| load | result | offered/s | achieved/s | errors | p50 | p95 | p99 |\n\
          | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
+    let percentiles = |measured: Option<&Latency>| match measured {
+        Some(figures) => [figures.p50_us, figures.p95_us, figures.p99_us].map(|us| latency(us as f64)),
+        None => ["-"; 3].map(str::to_owned),
+    };
     for load in loads {
         let errors = outcome::errors(load);
-        let [p50, p95, p99] = match &load.latency {
-            Some(figures) => [figures.p50_us, figures.p95_us, figures.p99_us].map(|us| latency(us as f64)),
-            None => ["-"; 3].map(str::to_owned),
-        };
+        let [p50, p95, p99] = percentiles(load.latency.as_ref());
         page.push(&format!(
             "| {} | {} | {:.1} | {:.1} | {errors} | {p50} | {p95} | {p99} |\n",
             escaped(&load.name, 100),
@@ -94,6 +97,11 @@ fn push_loads(page: &mut Page, loads: &[LoadResult]) {
             load.offered_rate,
             load.achieved_rate,
         ));
+        for operation in load.operations.iter().take(MAX_OPERATIONS) {
+            let [p50, p95, p99] = percentiles(operation.latency.as_ref());
+            let (name, rate) = (escaped(&operation.name, 100), operation.rate);
+            page.push(&format!("| · {name} | | | {rate:.1} | {} | {p50} | {p95} | {p99} |\n", operation.failed()));
+        }
     }
     let notes = loads.iter().flat_map(|load| {
         let samples = load.errors.iter().flat_map(move |(kind, count)| {

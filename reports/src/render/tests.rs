@@ -26,6 +26,34 @@ fn each_format_renders_a_run_that_uses_everything() {
     }
 }
 
+#[test]
+fn reports_for_readers_have_a_row_for_each_operation() {
+    let mut run = sample::run(vec![]);
+    run.loads = vec![sample::mix()];
+    for (name, rows) in [
+        (
+            "terminal",
+            ["  echo                        -        15.0        -   158  150       7           1", "  tools/list"],
+        ),
+        (
+            "markdown",
+            ["| · echo | | | 15.0 | 7 | 1.40 ms | 2.90 ms | 14.0 ms |", "| · tools/list | | | 4.0 | 0 | - | - | - |"],
+        ),
+        (
+            "html",
+            [
+                "<td>echo</td><td>158</td><td>150</td><td>7</td><td>15.0/s</td><td>1.40 ms</td>",
+                "<td>tools/list</td><td>40</td>",
+            ],
+        ),
+    ] {
+        let rendered = crate::render::format(name).unwrap().render(&run, &Style::default()).unwrap();
+        for row in rows {
+            assert!(rendered.contains(row), "{row}\n{rendered}");
+        }
+    }
+}
+
 /// A page without its style, its script and their hashes, which have tests of their own.
 fn without_source(rendered: &str) -> String {
     let mut out = rendered.to_owned();

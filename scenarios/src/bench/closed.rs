@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{task::JoinSet, time::Instant};
 
-use super::{Caller, Generated, call_once, shared::Shared};
+use super::{Caller, Generated, iterate, shared::Shared};
 use crate::model::Closed;
 
 /// Runs the users until the end. A call is due when it is sent, so all offered calls are sent.
@@ -18,9 +18,9 @@ pub(super) async fn generate<C: Caller>(closed: &Closed, shared: Arc<Shared<C>>)
     let numbers = Arc::new(AtomicU64::new(0));
     let mut users = JoinSet::new();
     let counted = Arc::new(AtomicU64::new(0));
-    for _ in 0..closed.users {
+    for number in 1..=closed.users as u64 {
         let think_time = closed.think_time.map_or(Duration::ZERO, |time| time.0);
-        users.spawn(user(Arc::clone(&shared), think_time, Arc::clone(&numbers), Arc::clone(&counted)));
+        users.spawn(user(Arc::clone(&shared), number, think_time, Arc::clone(&numbers), Arc::clone(&counted)));
     }
     // The call of a user that panicked counts as sent and unfinished.
     while users.join_next().await.is_some() {}
@@ -30,6 +30,7 @@ pub(super) async fn generate<C: Caller>(closed: &Closed, shared: Arc<Shared<C>>)
 
 async fn user<C: Caller>(
     shared: Arc<Shared<C>>,
+    number: u64,
     think_time: Duration,
     numbers: Arc<AtomicU64>,
     counted: Arc<AtomicU64>,
@@ -37,7 +38,7 @@ async fn user<C: Caller>(
     while shared.timing.is_sending() {
         let now = Instant::now();
         counted.fetch_add(u64::from(shared.timing.counts(now)), Relaxed);
-        call_once(&shared, numbers.fetch_add(1, Relaxed), now).await;
+        iterate(&shared, numbers.fetch_add(1, Relaxed), number, now).await;
         if !think_time.is_zero() {
             shared.timing.while_sending(tokio::time::sleep(think_time)).await;
         }

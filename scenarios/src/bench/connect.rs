@@ -3,22 +3,29 @@
 //! The tool is looked up before the first call: a load test of an unknown tool would measure error responses. Lost
 //! connections are not restored; calls on them fail and are counted.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use client::{CallOptions, ConnectError, Connection, Endpoint, ListError, ServerConfig, ToolList, Transport, connect};
 use diagnostics::nearest;
 use futures::{StreamExt, TryStreamExt, future, stream};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::{CallFailure, Caller, LoadPlan, ResultExpectation};
-use crate::model::{Load, Shape};
+use super::{
+    CallFailure, Caller, LoadPlan, Position,
+    iteration::{Iterations, Operation, has_placeholder},
+    template::{Template, Values},
+};
+use crate::model::{ListKind, LoadOperation, Shape};
 
 /// Error kind of a call whose result is a tool error.
 pub const TOOL_ERROR: &str = "tool-error";
 
 /// Error kind of a call that requires user input.
 pub const INPUT_REQUIRED: &str = "input-required";
+
+/// Error kind of a result without the members that its method requires.
+pub(super) const MALFORMED_RESULT: &str = "malformed-result";
 
 /// Maximum number of connections to an HTTP server in a closed loop, which has one per user.
 const MAX_CONNECTIONS: usize = 64;
@@ -29,14 +36,21 @@ pub(super) const OPEN_CONNECTIONS: usize = 8;
 /// Maximum number of concurrent connection attempts.
 const CONNECTING: usize = 8;
 
-/// Calls one tool over one or more connections in turn. Clones share the connections.
+/// Makes the requests of a load over one or more connections in turn. Clones share the connections.
 #[derive(Debug, Clone)]
 pub struct ClientCaller {
     connections: Arc<[Connection]>,
-    tool: String,
-    arguments: Value,
+    iterations: Arc<Iterations>,
+    /// The parameters of each operation.
+    params: Arc<[Params]>,
     timeout: Duration,
-    expected: Arc<ResultExpectation>,
+}
+
+/// The parameters of an operation.
+#[derive(Debug)]
+enum Params {
+    Fixed(Map<String, Value>),
+    Filled(Template),
 }
 
 /// A load test that cannot start.
@@ -55,6 +69,14 @@ pub enum LoadConnectError {
         tool: String,
         /// The most similar tool, or the available tools.
         advice: String,
+    },
+    /// The revision does not have a method of the load.
+    #[error("revision {revision} has no `{method}`")]
+    UnknownMethod {
+        /// The method.
+        method: String,
+        /// The negotiated revision.
+        revision: &'static str,
     },
     /// The tool definition is invalid.
     #[error("the tool `{tool}` cannot be used: {reason}")]
@@ -78,31 +100,28 @@ pub fn usual_connections(endpoint: &Endpoint, plan: &LoadPlan) -> usize {
 }
 
 impl ClientCaller {
-    /// Opens this many connections (at least one), and looks up the tool on each.
+    /// Opens this many connections (at least one), and looks up the tools on each.
     ///
     /// # Errors
     ///
-    /// If a connection fails or lacks the tool. Open connections are closed.
-    pub async fn connect(
-        config: &ServerConfig,
-        connections: usize,
-        load: &Load,
-        plan: &LoadPlan,
-    ) -> Result<Self, LoadConnectError> {
+    /// If a connection fails or lacks a tool. Open connections are closed.
+    pub async fn connect(config: &ServerConfig, connections: usize, plan: &LoadPlan) -> Result<Self, LoadConnectError> {
         let mut config = config.clone();
         // The plan limits concurrent requests; the limit of the client must not affect the measurement.
         config.limits.concurrent_requests = config.limits.concurrent_requests.max(plan.concurrency());
+        // Requests other than calls have this timeout.
+        config.timeouts.request = config.timeouts.request.max(plan.timeout());
+        let iterations = plan.iterations();
         let connections: Vec<Connection> = stream::iter(0..connections.max(1))
-            .map(|_| connect_once(config.clone(), &load.tool))
+            .map(|_| connect_once(config.clone(), iterations.operations()))
             .buffer_unordered(CONNECTING)
             .try_collect()
             .await?;
         Ok(Self {
             connections: connections.into(),
-            tool: load.tool.clone(),
-            arguments: Value::Object(load.arguments.clone().unwrap_or_default()),
+            params: iterations.operations().iter().map(|operation| Params::new(operation, iterations)).collect(),
+            iterations: Arc::clone(iterations),
             timeout: plan.timeout(),
-            expected: plan.expectation(),
         })
     }
 
@@ -145,19 +164,100 @@ impl ClientCaller {
 }
 
 impl Caller for ClientCaller {
-    fn call(&self, n: u64) -> impl Future<Output = Result<(), CallFailure>> + Send {
+    async fn call(&self, at: Position, cursor: Option<String>) -> Result<Option<String>, CallFailure> {
         // The remainder is smaller than the number of connections, which is a `usize`.
-        let connection = &self.connections[(n % self.connections.len() as u64) as usize];
+        let connection = &self.connections[(at.iteration % self.connections.len() as u64) as usize];
+        let operation = &self.iterations.operations()[at.operation];
+        let mut params = self.params[at.operation].fill(at, &self.iterations);
+        if let Some(cursor) = cursor {
+            params.insert("cursor".to_owned(), cursor.into());
+        }
+        let result = match &operation.definition {
+            LoadOperation::Call(_) => self.call_tool(connection, params).await?,
+            other => request(connection, other, params).await?,
+        };
+        match operation.list() {
+            Some(list) => next_page(list, &result),
+            None => operation.expectation.check_value(&result).map(|()| None),
+        }
+    }
+}
+
+impl ClientCaller {
+    async fn call_tool(
+        &self,
+        connection: &Connection,
+        mut params: Map<String, Value>,
+    ) -> Result<Map<String, Value>, CallFailure> {
         // Progress does not extend the timeout: latency ends with the result.
         let options = CallOptions { timeout: Some(self.timeout), reset_on_progress: false, ..CallOptions::default() };
-        async move {
-            match connection.call(&self.tool, self.arguments.clone(), options).await {
-                Ok(result) if result.is_error() => Err(CallFailure::new(TOOL_ERROR, result.text())),
-                Ok(result) if result.result_type() != "complete" => {
-                    Err(CallFailure::new(INPUT_REQUIRED, format!("the result has the type `{}`", result.result_type())))
-                }
-                Ok(result) => self.expected.check_value(result.wire()),
-                Err(error) => Err(CallFailure::new(error.kind(), error_text(&error))),
+        let arguments = params.remove("arguments").unwrap_or_default();
+        let tool = params.get("name").and_then(Value::as_str).unwrap_or_default();
+        match connection.call(tool, arguments, options).await {
+            Ok(result) if result.is_error() => Err(CallFailure::new(TOOL_ERROR, result.text())),
+            Ok(result) if result.result_type() != "complete" => Err(incomplete(result.result_type())),
+            Ok(result) => Ok(result.wire().clone()),
+            Err(error) => Err(CallFailure::new(error.kind(), error_text(&error))),
+        }
+    }
+}
+
+/// Sends a request that is not a call of a tool.
+async fn request(
+    connection: &Connection,
+    operation: &LoadOperation,
+    params: Map<String, Value>,
+) -> Result<Map<String, Value>, CallFailure> {
+    let params = Some(Value::Object(params)).filter(|params| params.as_object().is_some_and(|all| !all.is_empty()));
+    let result = connection.request_method(operation.method(), params).await;
+    let result = result.map_err(|error| CallFailure::new(error.kind(), error_text(&error)))?;
+    match result {
+        Value::Object(result) => match result.get("resultType").and_then(Value::as_str) {
+            None | Some("complete") => Ok(result),
+            Some(other) => Err(incomplete(other)),
+        },
+        _ => Err(malformed("the result is not an object".to_owned())),
+    }
+}
+
+/// The cursor of the next page of a list.
+fn next_page(list: ListKind, result: &Map<String, Value>) -> Result<Option<String>, CallFailure> {
+    if !result.get(list.field()).is_some_and(Value::is_array) {
+        return Err(malformed(format!("the result has no array `{}`", list.field())));
+    }
+    match result.get("nextCursor") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(cursor)) => Ok(Some(cursor.clone())),
+        Some(_) => Err(malformed("`nextCursor` is not a string".to_owned())),
+    }
+}
+
+fn incomplete(result_type: &str) -> CallFailure {
+    CallFailure::new(INPUT_REQUIRED, format!("the result has the type `{result_type}`"))
+}
+
+fn malformed(text: String) -> CallFailure {
+    CallFailure::new(MALFORMED_RESULT, text)
+}
+
+impl Params {
+    fn new(operation: &Operation, iterations: &Iterations) -> Self {
+        let params = operation.definition.params();
+        // The plan has rejected unknown placeholders.
+        let template = iterations.template(&params).unwrap_or_default();
+        if template.fixed_len().is_some() { Self::Fixed(params) } else { Self::Filled(template) }
+    }
+
+    fn fill(&self, position: Position, iterations: &Iterations) -> Map<String, Value> {
+        match self {
+            Self::Fixed(params) => params.clone(),
+            Self::Filled(template) => {
+                let mut bytes = Vec::new();
+                let Position { iteration, user, .. } = position;
+                let values = Values { id: 0, iteration, user, cursor: None, data: iterations.data() };
+                template.fill(&mut bytes, values);
+                // Filled templates are JSON.
+                serde_json::from_slice(&bytes).unwrap_or_default()
             }
         }
     }
@@ -169,17 +269,34 @@ fn error_text(error: &dyn std::error::Error) -> String {
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Opens one connection and looks up the tool.
-async fn connect_once(config: ServerConfig, tool: &str) -> Result<Connection, LoadConnectError> {
+/// Methods that revision 2026-07-28 removed.
+const REMOVED: [&str; 4] = ["logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+
+/// Opens one connection, and looks up the tools and methods of the operations.
+async fn connect_once(config: ServerConfig, operations: &[Operation]) -> Result<Connection, LoadConnectError> {
     let connection = connect(config).await.map_err(LoadConnectError::Connect)?;
-    let listed = connection.list_tools().await.map_err(|error| LoadConnectError::List(Box::new(error)));
-    match listed.and_then(|list| find(&list, tool)) {
+    match check(&connection, operations).await {
         Ok(()) => Ok(connection),
         Err(error) => {
             connection.close().await;
             Err(error)
         }
     }
+}
+
+async fn check(connection: &Connection, operations: &[Operation]) -> Result<(), LoadConnectError> {
+    let revision = connection.revision();
+    let mut methods = operations.iter().map(|operation| operation.definition.method());
+    if let Some(method) = methods.find(|method| revision.is_modern() && REMOVED.contains(method)) {
+        return Err(LoadConnectError::UnknownMethod { method: method.to_owned(), revision: revision.as_str() });
+    }
+    let tools: Vec<String> = operations.iter().filter_map(Operation::tool).collect();
+    // A server without tools needs no list of them.
+    if tools.is_empty() {
+        return Ok(());
+    }
+    let list = connection.list_tools().await.map_err(|error| LoadConnectError::List(Box::new(error)))?;
+    tools.iter().filter(|tool| !has_placeholder(tool)).try_for_each(|tool| find(&list, tool))
 }
 
 fn find(list: &ToolList, tool: &str) -> Result<(), LoadConnectError> {
@@ -221,7 +338,7 @@ mod tests {
     }
 
     /// A short load. The limit is generous, but for the calls that must run into it.
-    fn load(tool: &str, text: &str) -> (Load, LoadPlan) {
+    fn plan(tool: &str, text: &str) -> LoadPlan {
         let timeout = if text == "stall" { "50ms" } else { "20s" };
         let load = serde_json::from_value(json!({
             "tool": tool,
@@ -230,9 +347,7 @@ mod tests {
             "duration": "100ms",
             "timeout": timeout,
         }));
-        let load: Load = load.unwrap();
-        let plan = LoadPlan::new(&load).unwrap();
-        (load, plan)
+        LoadPlan::new(&load.unwrap()).unwrap()
     }
 
     #[tokio::test]
@@ -244,9 +359,9 @@ mod tests {
             ("echo", "stall", Some(bench::TIMED_OUT)),
             ("broken", "", Some(TOOL_ERROR)),
         ] {
-            let (load, plan) = load(tool, text);
+            let plan = plan(tool, text);
             let connections = usual_connections(&config.endpoint, &plan);
-            let caller = ClientCaller::connect(&config, connections, &load, &plan).await.unwrap();
+            let caller = ClientCaller::connect(&config, connections, &plan).await.unwrap();
             assert_eq!((caller.connections(), caller.transport()), (3, "streamable-http"));
             let result = bench::run(&plan, caller.clone(), |_| (), CancellationToken::new()).await;
             assert_eq!(
@@ -270,8 +385,8 @@ mod tests {
     #[tokio::test]
     async fn an_unknown_tool_is_an_error_before_the_first_call() {
         let (mock, config) = mock().await;
-        let (load, plan) = load("ecko", "hello");
-        let error = ClientCaller::connect(&config, 2, &load, &plan).await.unwrap_err();
+        let plan = plan("ecko", "hello");
+        let error = ClientCaller::connect(&config, 2, &plan).await.unwrap_err();
         assert_eq!(error.to_string(), "the server has no tool `ecko`: did you mean `echo`?");
         mock.stop().await;
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reports::model::Latency;
 
-use super::{Generated, LoadPlan, recorder::Recorder, shared::Timing};
+use super::{Generated, LoadPlan, operation::OperationRecord, recorder::Recorder, shared::Timing};
 use crate::model::Shape;
 
 /// Measurements of a load test. `offered` is `succeeded + failed + unfinished`.
@@ -49,6 +49,20 @@ impl LoadFigures {
             unfinished: generated.offered.saturating_sub(succeeded + failed),
             achieved_rate: per_second(recorder.succeeded_within(shift), window),
             latency,
+        }
+    }
+
+    /// The figures of an operation. All its executions were sent.
+    pub(super) fn for_operation(&self, record: &OperationRecord) -> Self {
+        Self {
+            window: self.window,
+            offered: record.sent(),
+            sent: record.sent(),
+            succeeded: record.succeeded,
+            failed: record.failed(),
+            unfinished: record.abandoned,
+            achieved_rate: per_second(record.succeeded, self.window),
+            latency: record.latencies.summary(),
         }
     }
 

@@ -126,11 +126,11 @@ pub async fn run(
         () = cancel.cancelled() => return Ok(()),
     }
     notify(Notice::Connecting);
-    let tool = users.load.tool.clone();
+    let name = users.name.clone();
     let (command, commands) = mpsc::unbounded_channel();
     let (event, events) = mpsc::unbounded_channel();
     let executor = tokio::spawn(users.run(commands, event));
-    let result = Worker::new(master, &tool, command, events, notify).run(cancel).await;
+    let result = Worker::new(master, &name, command, events, notify).run(cancel).await;
     // The worker is gone, so the users stop and the server is closed.
     let _ = executor.await;
     result
@@ -152,6 +152,6 @@ fn users(settings: WorkerSettings) -> Result<Users, WorkerError> {
     load.duration = mock_servers::HumanDuration(RUN);
     load.warmup = None;
     let usual = if matches!(config.endpoint, client::Endpoint::Stdio(_)) { 1 } else { OPEN_CONNECTIONS };
-    let plan = LoadPlan::new(&load)?;
-    Ok(Users { config, connections: connections.unwrap_or(usual), load, plan, pace })
+    let plan = LoadPlan::open(&load)?;
+    Ok(Users { config, connections: connections.unwrap_or(usual), name: load.name(), plan, pace })
 }

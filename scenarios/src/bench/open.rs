@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::{sync::Semaphore, time::Instant};
 
-use super::{Caller, Generated, LoadPlan, alarm::Alarm, call_once, shared::Shared};
+use super::{Caller, Generated, LoadPlan, alarm::Alarm, iterate, shared::Shared};
 
 /// Default maximum number of calls in flight.
 pub(super) const DEFAULT_IN_FLIGHT: usize = 10_000;
@@ -39,7 +39,7 @@ pub(super) async fn generate<C: Caller>(plan: &LoadPlan, shared: Arc<Shared<C>>,
         generated.sent += u64::from(timing.counts(due));
         let (shared, number) = (Arc::clone(&shared), schedule.number());
         tokio::spawn(async move {
-            call_once(&shared, number, due).await;
+            iterate(&shared, number, 0, due).await;
             drop(place);
         });
         schedule.advance();

@@ -2,12 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use diagnostics::Diagnostic;
 use thiserror::Error;
 use tokio::time::Instant;
 
 use super::{
-    ResultExpectation,
     arrivals::{RateProfile, Schedule},
+    data::DataSet,
+    iteration::Iterations,
     threshold::{Threshold, ThresholdError},
 };
 use crate::model::{Arrivals, Closed, Load, Open, Shape, Stage};
@@ -41,7 +43,7 @@ pub struct LoadPlan {
     thresholds: Vec<Threshold>,
     /// 1 is the whole rate.
     min_rate: f64,
-    expectation: Arc<ResultExpectation>,
+    iterations: Arc<Iterations>,
 }
 
 /// An invalid load.
@@ -90,21 +92,60 @@ pub enum PlanError {
         /// The text.
         text: String,
     },
+    /// The operations of the load are invalid.
+    #[error("{reason}")]
+    Operations {
+        /// The key of the load.
+        key: &'static str,
+        /// The reason.
+        reason: String,
+    },
+    /// An operation contains a placeholder without a value.
+    #[error("unknown placeholder `{{{{{placeholder}}}}}` in `{operation}`; known are {known}")]
+    Placeholder {
+        /// The position of the operation, counted from 0.
+        index: usize,
+        /// The name of the operation.
+        operation: String,
+        /// The name of the placeholder.
+        placeholder: String,
+        /// The known placeholders.
+        known: String,
+    },
+    /// The data cannot be read.
+    #[error(transparent)]
+    Data(Diagnostic),
     /// The schema of the expected result is invalid.
     #[error("the schema of the expected result is invalid: {reason}")]
     Schema {
+        /// The position of the operation, counted from 0.
+        index: usize,
         /// The reason.
         reason: String,
     },
 }
 
 impl LoadPlan {
-    /// Validates a load.
+    /// Validates a load, except its data, which is not read. Placeholders of a load with data are not filled.
     ///
     /// # Errors
     ///
     /// The first problem.
     pub fn new(load: &Load) -> Result<Self, PlanError> {
+        Self::with_data(load, None)
+    }
+
+    /// Validates a load, and reads its data.
+    ///
+    /// # Errors
+    ///
+    /// The first problem.
+    pub fn open(load: &Load) -> Result<Self, PlanError> {
+        let data = load.data.as_deref().map(DataSet::read).transpose();
+        Self::with_data(load, data.map_err(PlanError::Data)?)
+    }
+
+    fn with_data(load: &Load, data: Option<DataSet>) -> Result<Self, PlanError> {
         check_shape(&load.shape)?;
         let warmup = load.warmup.map_or(Duration::ZERO, |warmup| warmup.0);
         let timeout = load.timeout.map_or(TIMEOUT, |timeout| timeout.0);
@@ -115,9 +156,12 @@ impl LoadPlan {
         }
         let read =
             |(index, text): (usize, &String)| text.parse().map_err(|source| PlanError::Threshold { index, source });
-        let thresholds = load.thresholds.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+        let thresholds = load.thresholds.iter().enumerate().map(read).collect::<Result<Vec<Threshold>, _>>()?;
         let min_rate = load.min_rate.as_deref().map_or(Ok(MIN_RATE), parse_share)?;
-        let expectation = ResultExpectation::new(&load.expect).map_err(|reason| PlanError::Schema { reason })?;
+        let iterations = Iterations::new(load, data)?;
+        for (index, threshold) in thresholds.iter().enumerate() {
+            threshold.check_operation(iterations.rows()).map_err(|source| PlanError::Threshold { index, source })?;
+        }
         let profile = match &load.shape {
             Shape::Open(Open { rate: Some(rate), .. }) => RateProfile::constant(*rate),
             Shape::Open(open) => RateProfile::stages(&open.stages, warmup),
@@ -132,7 +176,7 @@ impl LoadPlan {
             timeout,
             thresholds,
             min_rate,
-            expectation: Arc::new(expectation),
+            iterations: Arc::new(iterations),
         })
     }
 
@@ -142,10 +186,9 @@ impl LoadPlan {
         self.min_rate
     }
 
-    /// The expected result of each call.
-    #[must_use]
-    pub fn expectation(&self) -> Arc<ResultExpectation> {
-        Arc::clone(&self.expectation)
+    /// The operations of each iteration.
+    pub(super) fn iterations(&self) -> &Arc<Iterations> {
+        &self.iterations
     }
 
     /// When calls are sent.
@@ -201,10 +244,10 @@ impl LoadPlan {
         Schedule::share(start, Arc::clone(&self.profile), arrivals, self.seed, share)
     }
 
-    /// The same plan with another seed of random arrivals.
+    /// The same plan with another seed of random arrivals and of the choice in a mix.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
+        Self { seed, iterations: Arc::new(self.iterations.with_seed(seed)), ..self }
     }
 
     /// Pause of a user after a response.

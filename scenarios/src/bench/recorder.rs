@@ -9,14 +9,10 @@ use tokio::{sync::mpsc, time::Instant};
 use super::{
     TIMED_OUT,
     latencies::{Latencies, add, enter, histogram, micros},
+    operation::{KINDS, OTHER, OperationRecord},
     series::Series,
-    shared::{Sample, Timing},
+    shared::{Record, Sample, Timing},
 };
-
-/// Maximum number of error kinds; further kinds are counted together.
-const KINDS: usize = 64;
-
-const OTHER: &str = "other";
 
 /// The records of the calls of a load, or of one worker.
 pub(super) struct Recorder {
@@ -43,6 +39,8 @@ pub(super) struct Recorder {
     pub(super) bytes_received: u64,
     /// The load over time.
     pub(super) series: Series,
+    /// The operations, as far as one ended.
+    operations: Vec<OperationRecord>,
 }
 
 impl Recorder {
@@ -60,6 +58,7 @@ impl Recorder {
             bytes_sent: 0,
             bytes_received: 0,
             series: Series::new(timing),
+            operations: Vec::new(),
         }
     }
 
@@ -68,23 +67,43 @@ impl Recorder {
         Self { series: Series::single(timing), ..Self::new(timing) }
     }
 
-    /// Records samples until all senders are dropped.
-    pub(super) async fn collect(mut inbox: mpsc::UnboundedReceiver<Sample>, timing: &Timing) -> Self {
+    /// Records until all senders are dropped.
+    pub(super) async fn collect(mut inbox: mpsc::UnboundedReceiver<Record>, timing: &Timing) -> Self {
         /// Takes some microseconds to record: the schedule runs in the same task.
         const BATCH: usize = 128;
         let mut recorder = Self::new(timing);
         let mut batch = Vec::with_capacity(BATCH);
         while inbox.recv_many(&mut batch, BATCH).await > 0 {
-            for sample in batch.drain(..) {
-                recorder.record(sample, timing.end());
+            for record in batch.drain(..) {
+                match record {
+                    Record::Step { row, latency } => recorder.record_step(row, latency),
+                    Record::Iteration(sample) => recorder.record(sample, timing.end()),
+                }
             }
         }
         recorder
     }
 
-    /// Records a call. `end` is the end of the window.
+    /// Records an operation that succeeded, and after which its iteration goes on.
+    pub(super) fn record_step(&mut self, row: usize, latency: Duration) {
+        self.operation(row).record(micros(latency), Ok(()));
+    }
+
+    /// The record of an operation.
+    pub(super) fn operation(&mut self, row: usize) -> &mut OperationRecord {
+        if row >= self.operations.len() {
+            self.operations.resize_with(row + 1, OperationRecord::default);
+        }
+        &mut self.operations[row]
+    }
+
+    /// Records an iteration. `end` is the end of the window.
     pub(super) fn record(&mut self, sample: Sample, end: Instant) {
-        let Sample { intended, sent, ended, outcome } = sample;
+        let Sample { intended, sent, ended, last, outcome } = sample;
+        if let Some((row, begun)) = last {
+            let failure = outcome.as_ref().copied().map_err(|failure| failure.as_ref().map(|one| one.kind.as_ref()));
+            self.operation(row).record(micros(ended.saturating_duration_since(begun)), failure);
+        }
         let latency = micros(ended.saturating_duration_since(intended));
         match outcome {
             Ok(()) => {
@@ -157,6 +176,9 @@ impl Recorder {
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
         self.series.merge(other.series);
+        for (row, record) in other.operations.into_iter().enumerate() {
+            self.operation(row).merge(record);
+        }
     }
 
     /// Number of latencies.

@@ -12,38 +12,55 @@ use std::{
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{CallFailure, Caller, LoadPlan, Progress};
+use super::{CallFailure, Caller, LoadPlan, Progress, iteration::Iterations};
 
 /// Additional time for callers that apply the timeout themselves and cancel the call.
 const LIMIT_GRACE: Duration = Duration::from_millis(250);
 
 pub(super) struct Shared<C> {
     pub(super) caller: C,
-    /// Timeout of one call, including the grace period.
+    pub(super) iterations: Arc<Iterations>,
+    /// Timeout of one request, including the grace period.
     pub(super) limit: Duration,
     pub(super) timing: Arc<Timing>,
     /// Channel to the recorder; closes when the last task drops it.
-    samples: mpsc::UnboundedSender<Sample>,
+    records: mpsc::UnboundedSender<Record>,
 }
 
 impl<C: Caller> Shared<C> {
-    pub(super) fn new(plan: &LoadPlan, caller: C, samples: mpsc::UnboundedSender<Sample>) -> Self {
-        Self { caller, limit: plan.timeout() + LIMIT_GRACE, timing: Arc::new(Timing::new(plan)), samples }
+    pub(super) fn new(plan: &LoadPlan, caller: C, records: mpsc::UnboundedSender<Record>) -> Self {
+        let iterations = Arc::clone(plan.iterations());
+        Self { caller, iterations, limit: plan.timeout() + LIMIT_GRACE, timing: Arc::new(Timing::new(plan)), records }
     }
 
-    pub(super) fn send(&self, sample: Sample) {
+    pub(super) fn send(&self, record: Record) {
         // The receiver is gone only if the run was dropped.
-        let _ = self.samples.send(sample);
+        let _ = self.records.send(record);
     }
 }
 
-/// A finished call within the measurement.
+/// What ended within the measurement.
+#[derive(Debug)]
+pub(super) enum Record {
+    /// An operation that succeeded, and after which its iteration goes on.
+    Step {
+        /// Its result.
+        row: usize,
+        latency: Duration,
+    },
+    /// An iteration, and its last operation.
+    Iteration(Sample),
+}
+
+/// A finished iteration within the measurement.
 #[derive(Debug)]
 pub(super) struct Sample {
     /// Its scheduled time.
     pub(super) intended: Instant,
     pub(super) sent: Instant,
     pub(super) ended: Instant,
+    /// The result to which its last operation belongs, and when that operation began.
+    pub(super) last: Option<(usize, Instant)>,
     /// The failure of a failed call; `Err(None)` for an abandoned one.
     pub(super) outcome: Result<(), Option<CallFailure>>,
 }

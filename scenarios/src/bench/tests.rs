@@ -29,8 +29,8 @@ where
     F: Fn(u64) -> R + Send + Sync + 'static,
     R: Future<Output = Result<(), String>> + Send,
 {
-    async fn call(&self, n: u64) -> Result<(), CallFailure> {
-        (self.0)(n).await.map_err(CallFailure::from)
+    async fn call(&self, at: Position, _: Option<String>) -> Result<Option<String>, CallFailure> {
+        (self.0)(at.iteration).await.map(|()| None).map_err(CallFailure::from)
     }
 }
 
@@ -377,4 +377,29 @@ fn refuses_what_cannot_be_carried_out() {
         let error = LoadPlan::new(&load).unwrap_err().to_string();
         assert!(error.starts_with(told), "{error}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn thresholds_of_operations_are_those_of_their_latencies() {
+    let load: Load = serde_json::from_value(serde_json::json!({
+        "steps": [{ "call": { "tool": "quick" } }, { "call": { "tool": "slow" } }],
+        "shape": { "closed": { "users": 2 } },
+        "duration": "10s",
+        "thresholds": ["p99{quick} < 15ms", "p99{slow} < 15ms", "p99 >= 50ms", "achieved_rate{slow} >= 30/s"],
+    }))
+    .unwrap();
+    struct Two;
+    impl Caller for Two {
+        async fn call(&self, at: Position, _: Option<String>) -> Result<Option<String>, CallFailure> {
+            sleep(Duration::from_millis(if at.operation == 0 { 10 } else { 40 })).await;
+            Ok(None)
+        }
+    }
+    let plan = LoadPlan::new(&load).unwrap();
+    let result = run_with(&plan, Two, TimerAlarm, |_| (), CancellationToken::new()).await;
+    let passed: Vec<bool> = result.thresholds.iter().map(|threshold| threshold.passed).collect();
+    assert_eq!(passed, [true, false, true, true], "{:?}", result.thresholds);
+    assert!(result.thresholds[1].measured.starts_with("p99{slow} = 4"), "{:?}", result.thresholds);
+    let latencies = result.operations.iter().map(|operation| operation.latency.unwrap().p50_us / 1_000);
+    assert_eq!(latencies.collect::<Vec<_>>(), [10, 40]);
 }

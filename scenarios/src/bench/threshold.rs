@@ -1,4 +1,4 @@
-//! Pass/fail thresholds of load tests (`p99 < 50ms`, `error_rate <= 1%`).
+//! Pass/fail thresholds of load tests (`p99 < 50ms`, `error_rate <= 1%`), also of one operation (`p99{echo} < 50ms`).
 //!
 //! This module owns their grammar and evaluation. Thresholds that always pass or never pass are rejected.
 
@@ -8,6 +8,7 @@ mod tests;
 
 use std::{fmt, time::Duration};
 
+use diagnostics::nearest;
 use reports::model::{Latency, ProcessUsage, ThresholdResult};
 use thiserror::Error;
 
@@ -18,6 +19,8 @@ use super::figures::LoadFigures;
 pub struct Threshold {
     text: String,
     metric: Metric,
+    /// The operation that it is about; otherwise the whole load.
+    operation: Option<String>,
     operator: Operator,
     limit: Limit,
 }
@@ -97,6 +100,15 @@ pub enum ThresholdProblem {
         /// The expected form.
         wanted: &'static str,
     },
+    /// The name of the operation does not end.
+    #[error("a `}}` is missing")]
+    UnclosedOperation,
+    /// An operation does not have the metric.
+    #[error("`{0}` is a metric of the whole load")]
+    NotOfOperations(String),
+    /// The load does not have the operation.
+    #[error("the load has no operation `{0}`")]
+    UnknownOperation(String),
     /// No run can fail it.
     #[error("this always passes")]
     AlwaysPasses,
@@ -146,18 +158,42 @@ impl Threshold {
         Some(self.result(passed, &measured))
     }
 
+    /// The operation that it is about; `None` for the whole load.
+    pub(super) fn operation(&self) -> Option<&str> {
+        self.operation.as_deref()
+    }
+
+    /// Checks that the load has the operation, whose names are given.
+    pub(super) fn check_operation(&self, known: &[String]) -> Result<(), ThresholdError> {
+        let Some(name) = self.operation.as_ref().filter(|name| !known.contains(name)) else { return Ok(()) };
+        let advice = match known {
+            [] => "only a load with `mix` or `steps` has operations".to_owned(),
+            known => nearest::advice(name, known.iter().map(String::as_str)),
+        };
+        // The name of a metric has only ASCII characters.
+        let position = self.text.find('{').map_or(0, |brace| brace + 1);
+        let problem = ThresholdProblem::UnknownOperation(name.clone());
+        Err(ThresholdError { problem, position, width: name.chars().count(), advice })
+    }
+
     /// The highest share of failed calls that passes; `None` if the threshold has no such limit.
     pub(super) fn max_error_rate(&self) -> Option<f64> {
         match (self.metric, self.operator, self.limit) {
+            _ if self.operation.is_some() => None,
             (Metric::ErrorRate, Operator::Less | Operator::AtMost, Limit::Share(share)) => Some(share),
             _ => None,
         }
     }
 
+    /// The operation in braces.
+    fn suffix(&self) -> String {
+        self.operation.as_ref().map(|name| format!("{{{name}}}")).unwrap_or_default()
+    }
+
     fn result(&self, passed: bool, measured: &str) -> ThresholdResult {
         ThresholdResult {
             threshold: self.text.clone(),
-            measured: format!("{} = {measured}", self.metric.name()),
+            measured: format!("{}{} = {measured}", self.metric.name(), self.suffix()),
             passed,
         }
     }

@@ -1,23 +1,33 @@
 //! The load of a scenario. `crate::bench` executes it.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::PathBuf, str::FromStr};
 
 use mock_servers::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::ValueExpectation;
+use super::{LoadOperation, MixEntry, ValueExpectation};
 
 /// A load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct Load {
-    /// The tool to call.
-    pub tool: String,
-    /// The arguments [default: none].
+    /// The tool to call. A load has either `tool`, `mix` or `steps`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The arguments of `tool` [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
+    /// Operations with weights. Each iteration is one of them, chosen at random.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<MixEntry>,
+    /// Operations of each iteration, one after the other. A failure ends the iteration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<LoadOperation>,
+    /// File with values for placeholders, one row per iteration: CSV with a header, or JSON Lines. Relative to the scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<PathBuf>,
     /// When calls are sent.
     pub shape: Shape,
     /// Duration of the measurement.
@@ -37,7 +47,7 @@ pub struct Load {
     /// What sends the calls [default: `raw` where it supports the server and the tool, otherwise `client`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
-    /// Expected result of each call. A call with another result fails [default: any result that is not an error].
+    /// Expected result of each call of `tool`. A call with another result fails [default: any result that is not an error].
     #[serde(default, skip_serializing_if = "LoadExpect::is_default")]
     pub expect: LoadExpect,
 }
@@ -47,8 +57,11 @@ impl Load {
     #[must_use]
     pub fn new(tool: impl Into<String>, shape: Shape, duration: HumanDuration) -> Self {
         Self {
-            tool: tool.into(),
+            tool: Some(tool.into()),
             arguments: None,
+            mix: Vec::new(),
+            steps: Vec::new(),
+            data: None,
             shape,
             duration,
             warmup: None,
@@ -58,6 +71,14 @@ impl Load {
             driver: None,
             expect: LoadExpect::default(),
         }
+    }
+
+    /// The name in results: the tool, or all operations (`8:echo, 2:tools/list`).
+    #[must_use]
+    pub fn name(&self) -> String {
+        let mix = self.mix.iter().map(|entry| format!("{}:{}", entry.weight, entry.operation.name()));
+        let steps = self.steps.iter().map(LoadOperation::name);
+        self.tool.iter().cloned().chain(mix).chain(steps).collect::<Vec<_>>().join(", ")
     }
 }
 

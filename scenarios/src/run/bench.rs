@@ -51,11 +51,11 @@ impl LoadTask {
     /// Whether it can be compared with the baseline.
     fn check(&self, baseline: &LoadBaseline) -> Result<(), RunError> {
         let (name, load) = match self {
-            Self::Server(_, load) => (&load.tool, load),
-            Self::Mock(case, load) => (&case.id, load),
+            Self::Server(_, load) => (load.name(), load),
+            Self::Mock(case, load) => (case.id.clone(), load),
         };
         let plan = LoadPlan::new(load).map_err(LoadCaseError::from)?;
-        Ok(baseline.check(name, &plan)?)
+        Ok(baseline.check(&name, &plan)?)
     }
 }
 

@@ -35,7 +35,7 @@ pub enum LoadCaseError {
     #[error("cannot create the directory of the case")]
     Folder(#[source] std::io::Error),
     /// The raw driver cannot execute the load.
-    #[error("the raw driver cannot call this tool: {reason}; use `client` as the driver")]
+    #[error("the raw driver cannot execute this load: {reason}; use `client` as the driver")]
     NoRawDriver {
         /// The reason.
         reason: String,
@@ -72,10 +72,10 @@ pub(super) async fn load_server(
     mut progress: impl FnMut(Progress) + Send,
     cancel: CancellationToken,
 ) -> Result<LoadResult, LoadCaseError> {
-    let plan = LoadPlan::new(load)?.with_seed(settings.seed);
+    let plan = LoadPlan::open(load)?.with_seed(settings.seed);
     let connections = settings.connections.unwrap_or_else(|| usual_connections(&config.endpoint, &plan));
-    let caller = ClientCaller::connect(config, connections, load, &plan).await?;
-    let driver = choose_driver(&caller, load).await?;
+    let caller = ClientCaller::connect(config, connections, &plan).await?;
+    let driver = choose_driver(&caller, load.driver, &plan).await?;
     let mut rule = settings.abort.then(|| AbortRule::new(&plan));
     let abort = cancel.child_token();
     let cancel = abort.clone();
@@ -94,7 +94,7 @@ pub(super) async fn load_server(
             (caller.transport(), result)
         }
         Driver::Raw => {
-            let mut target = RawTarget::connect(config, caller, load, &plan).await.map_err(LoadCaseError::Raw)?;
+            let mut target = RawTarget::connect(config, caller, &plan).await.map_err(LoadCaseError::Raw)?;
             let sampler = Sampler::start(processes(settings, target.processes()), plan.warmup());
             let mut result = raw::run(&plan, &mut target, progress, cancel).await.map_err(LoadCaseError::Raw);
             if let Ok(result) = &mut result {
@@ -108,7 +108,7 @@ pub(super) async fn load_server(
     if let Some(rule) = rule {
         rule.finish(&mut result);
     }
-    result.name.clone_from(&load.tool);
+    result.name = load.name();
     result.transport = transport.to_owned();
     result.driver = driver.as_str().to_owned();
     Ok(result)
@@ -119,9 +119,13 @@ fn processes(settings: LoadSettings, started: Vec<i32>) -> SampledProcesses {
     settings.pid.map_or_else(|| SampledProcesses::started(started), SampledProcesses::tree)
 }
 
-/// The driver of a load: the raw one where it can do the work, unless the load names one. Closes the connections on an error.
-async fn choose_driver(caller: &ClientCaller, load: &Load) -> Result<Driver, LoadCaseError> {
-    match (load.driver, raw::supports(caller, load)) {
+/// The driver of a load: the raw one where it can do the work, unless one is wanted. Closes the connections on an error.
+async fn choose_driver(
+    caller: &ClientCaller,
+    wanted: Option<Driver>,
+    plan: &LoadPlan,
+) -> Result<Driver, LoadCaseError> {
+    match (wanted, raw::supports(caller, plan)) {
         (Some(Driver::Client), _) | (None, Some(_)) => Ok(Driver::Client),
         (Some(Driver::Raw) | None, None) => Ok(Driver::Raw),
         (Some(Driver::Raw), Some(reason)) => {

@@ -148,7 +148,7 @@ fn load(args: &Args) -> Result<Load, CommandError> {
         load.duration.get_or_insert(HumanDuration::from_millis(1_000));
     }
     load.warmup.get_or_insert(HumanDuration::from_millis(200));
-    Ok(load.load(load.named_tool()?))
+    load.load()
 }
 
 fn target(args: &Args, server: &str) -> Result<TargetArgs, CommandError> {

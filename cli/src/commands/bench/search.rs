@@ -59,13 +59,13 @@ pub(super) fn run(args: &Args) -> CommandResult {
         return Err(CommandError::input(anyhow!("a search chooses the rates itself"))
             .with_help("use `--from` and `--to` instead of `--rate`, `--users` and `--stages`"));
     }
-    let tool = args.load.named_tool()?;
+    let base = args.load.load()?;
     let mut search = RateSearch::new(args.from, args.to, args.precision).map_err(CommandError::input)?;
     let config = args.target.config(args.transport.map(|transport| transport.0))?;
     let runs = LiveRuns::new(args.connections.map(NonZeroUsize::get), fresh_seed())?;
     let (mut steps, mut complete) = (Vec::new(), true);
     while let Some(rate) = search.next_rate() {
-        let load = LoadArgs { rate: Some(rate), ..args.load.clone() }.load(tool);
+        let load = LoadArgs { rate: Some(rate), ..args.load.clone() }.load()?;
         let Some(result) = runs.run(&config, &load)? else {
             complete = false;
             break;
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args) -> CommandResult {
     let report = RateSearchReport {
         format: FORMAT,
         server: args.target.subject(),
-        tool: tool.to_owned(),
+        tool: base.name(),
         best_rate: search.best(),
         lowest_failed_rate: search.lowest_failed(),
         precision_percent: args.precision * 100.0,

@@ -4,7 +4,7 @@
 
 use super::chart::{self, HEIGHT, Tick, TimeChart, WIDTH, unit};
 use crate::{
-    model::{HistogramBucket, Latency, LoadResult},
+    model::{HistogramBucket, Latency, LoadResult, OperationResult},
     render::{
         outcome::{self, duration, latency},
         text,
@@ -30,6 +30,8 @@ pub(super) struct LoadView {
     pub(super) over_time: Vec<TimeChart>,
     /// Resources of the server process.
     pub(super) process: Vec<String>,
+    /// Name, counts, rate and latencies of each operation.
+    pub(super) operations: Vec<[String; 9]>,
     pub(super) errors: Vec<ErrorBar>,
     /// Kinds of errors that are not shown.
     pub(super) more_errors: usize,
@@ -94,6 +96,7 @@ impl LoadView {
             histogram: load.latency.as_ref().map(|measured| histogram(measured, &load.histogram)),
             over_time: chart::over_time(load),
             process: outcome::process(load),
+            operations: load.operations.iter().map(operation).collect(),
             errors: errors(load),
             more_errors: load.errors.len().saturating_sub(MAX_ERRORS),
             thresholds: load
@@ -106,6 +109,16 @@ impl LoadView {
             warnings: load.warnings.iter().map(|warning| text::line(warning)).collect(),
         }
     }
+}
+
+fn operation(operation: &OperationResult) -> [String; 9] {
+    let latencies = operation.latency.map(|all| [all.p50_us, all.p95_us, all.p99_us, all.max_us]);
+    let [p50, p95, p99, max] = latencies
+        .map_or_else(|| std::array::from_fn(|_| "-".to_owned()), |latencies| latencies.map(|us| latency(us as f64)));
+    let [sent, succeeded, failed] =
+        [operation.sent, operation.succeeded, operation.failed()].map(|count| count.to_string());
+    let name = text::bounded_line(&operation.name, 200);
+    [name, sent, succeeded, failed, format!("{:.1}/s", operation.rate), p50, p95, p99, max]
 }
 
 fn figures(load: &LoadResult) -> Vec<(&'static str, String)> {

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::{
     histogram_log::{Distribution, Merged},
-    model::{Latency, LoadResult, Verdict},
+    model::{Latency, LoadResult, OperationResult, Verdict},
     render::{
         outcome::{duration, errors, generator, latency, process, sample, word},
         paint::Paint,
@@ -24,9 +24,9 @@ const MIN_NAME: usize = 8;
 /// Renders the latencies of all workers in one table.
 pub(super) fn distributions(merged: &Merged, width: usize) -> String {
     let head = ["worker", "count", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
-    let row = |name, distribution: &Distribution| {
+    let row = |name: &str, distribution: &Distribution| {
         let [min, mean, p50, p90, p95, p99, p999, max] = latencies(Some(&distribution.latency));
-        (name, [distribution.count.to_string(), min, mean, p50, p90, p95, p99, p999, max])
+        (name.to_owned(), [distribution.count.to_string(), min, mean, p50, p90, p95, p99, p999, max])
     };
     let workers = merged.tags.iter().map(|(tag, distribution)| row(tag.as_str(), distribution));
     let table = table(head, workers.chain([row("all", &merged.total)]).collect(), width);
@@ -36,7 +36,7 @@ pub(super) fn distributions(merged: &Merged, width: usize) -> String {
 /// Renders the tables of rates and latencies, then the thresholds, errors and warnings of each load test.
 pub(super) fn render(loads: &[LoadResult], width: usize, paint: Paint) -> String {
     let head = ["load", "offered/s", "achieved/s", "offered", "sent", "ok", "errors", "unfinished"];
-    let rows = loads.iter().map(|load| (load.name.as_str(), rates(load))).collect();
+    let rows = loads.iter().flat_map(rate_rows).collect();
     let rates = table(head, rows, width);
     let head = ["latency", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
     let latencies = table(head, loads.iter().flat_map(latency_rows).collect(), width);
@@ -49,7 +49,7 @@ pub(super) fn render(loads: &[LoadResult], width: usize, paint: Paint) -> String
 
 fn table<const COLUMNS: usize, const NUMBERS: usize>(
     head: [&str; COLUMNS],
-    rows: Vec<(&str, [String; NUMBERS])>,
+    rows: Vec<(String, [String; NUMBERS])>,
     width: usize,
 ) -> Table {
     // Numbers are never wrapped or truncated, so the names get the columns that are left.
@@ -62,7 +62,7 @@ fn table<const COLUMNS: usize, const NUMBERS: usize>(
     let mut table = Table::new();
     table.load_style(TABLE).set_content_arrangement(ContentArrangement::Disabled).set_header(head);
     for (name, row) in rows {
-        table.add_row([text::fitted(name, room)].into_iter().chain(row));
+        table.add_row([text::fitted(&name, room)].into_iter().chain(row));
     }
     for (position, column) in table.column_iter_mut().enumerate() {
         // With the blank between columns, two blanks precede each number: nine columns have to fit in 80.
@@ -72,6 +72,29 @@ fn table<const COLUMNS: usize, const NUMBERS: usize>(
         }
     }
     table
+}
+
+/// The load, and its operations, which are indented.
+fn rate_rows(load: &LoadResult) -> Vec<(String, [String; 7])> {
+    let operations = load.operations.iter().map(|operation| (indented(operation), operation_rates(operation)));
+    std::iter::once((load.name.clone(), rates(load))).chain(operations).collect()
+}
+
+fn indented(operation: &OperationResult) -> String {
+    format!("  {}", operation.name)
+}
+
+/// Operations have no schedule of their own.
+fn operation_rates(operation: &OperationResult) -> [String; 7] {
+    [
+        "-".to_owned(),
+        format!("{:.1}", operation.rate),
+        "-".to_owned(),
+        operation.sent.to_string(),
+        operation.succeeded.to_string(),
+        operation.failed().to_string(),
+        operation.unfinished.to_string(),
+    ]
 }
 
 fn rates(load: &LoadResult) -> [String; 7] {
@@ -86,14 +109,16 @@ fn rates(load: &LoadResult) -> [String; 7] {
     ]
 }
 
-/// The latencies from the scheduled time, and those from the time of sending if they differ.
-fn latency_rows(load: &LoadResult) -> Vec<(&str, [String; 8])> {
+/// The latencies from the scheduled time, those from the time of sending if they differ, and those of the operations.
+fn latency_rows(load: &LoadResult) -> Vec<(String, [String; 8])> {
     let scheduled = latencies(load.latency.as_ref());
     let sent = latencies(load.uncorrected.as_ref());
-    let mut rows = vec![(load.name.as_str(), scheduled)];
+    let mut rows = vec![(load.name.clone(), scheduled)];
     if load.uncorrected.is_some() && sent != rows[0].1 {
-        rows.push(("  from sending", sent));
+        rows.push(("  from sending".to_owned(), sent));
     }
+    let operations = load.operations.iter();
+    rows.extend(operations.map(|operation| (indented(operation), latencies(operation.latency.as_ref()))));
     rows
 }
 

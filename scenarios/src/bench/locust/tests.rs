@@ -176,7 +176,7 @@ fn interval(second: u64, succeeded: &[u64], failures: &[Option<&'static str>]) -
     let start = timing.start;
     let mut record = |micros: u64, outcome| {
         let ended = start + Duration::from_micros(micros);
-        recorder.record(Sample { intended: start, sent: start, ended, outcome }, timing.end());
+        recorder.record(Sample { intended: start, sent: start, ended, last: None, outcome }, timing.end());
     };
     succeeded.iter().for_each(|micros| record(*micros, Ok(())));
     for kind in failures {

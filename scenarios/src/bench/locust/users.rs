@@ -9,16 +9,13 @@ use tokio::{
 };
 
 use super::WorkerError;
-use crate::{
-    bench::{
-        LoadPlan,
-        connect::ClientCaller,
-        raw::{
-            self, RawTarget,
-            users::{Pace, UserInterval, UserLoad},
-        },
+use crate::bench::{
+    LoadPlan,
+    connect::ClientCaller,
+    raw::{
+        self, RawTarget,
+        users::{Pace, UserInterval, UserLoad},
     },
-    model::Load,
 };
 
 /// A change of the users.
@@ -46,7 +43,8 @@ pub(super) enum Event {
 pub(super) struct Users {
     pub(super) config: ServerConfig,
     pub(super) connections: usize,
-    pub(super) load: Load,
+    /// The name of the load at the master.
+    pub(super) name: String,
     pub(super) plan: LoadPlan,
     pub(super) pace: Pace,
 }
@@ -68,12 +66,12 @@ impl Users {
     }
 
     async fn connect(&self) -> Result<RawTarget, WorkerError> {
-        let caller = ClientCaller::connect(&self.config, self.connections, &self.load, &self.plan).await?;
-        if let Some(reason) = raw::supports(&caller, &self.load) {
+        let caller = ClientCaller::connect(&self.config, self.connections, &self.plan).await?;
+        if let Some(reason) = raw::supports(&caller, &self.plan) {
             caller.close().await;
             return Err(WorkerError::NoRawDriver { reason });
         }
-        RawTarget::connect(&self.config, caller, &self.load, &self.plan).await.map_err(WorkerError::Raw)
+        RawTarget::connect(&self.config, caller, &self.plan).await.map_err(WorkerError::Raw)
     }
 
     /// Executes commands until their sender is dropped.

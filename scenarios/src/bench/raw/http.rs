@@ -16,9 +16,9 @@ use tokio::time::Instant;
 use self::connection::{Connection, Event};
 pub(super) use self::stream::Address;
 use super::{
-    pacer::{DueCall, Next, Pacer},
+    pacer::{Next, NextRequest, Pacer},
     reply::Verifier,
-    request::{EncodedRequest, FIRST_ID},
+    request::{FIRST_ID, Requests},
 };
 use crate::bench::{CallFailure, Generated, recorder::Recorder};
 
@@ -36,11 +36,11 @@ const RETRY: Duration = Duration::from_millis(1);
 /// The token of the timer; connections have smaller ones.
 const TIMER: Token = Token(usize::MAX - 1);
 
-/// The server as one connection reaches it: its address, and a request of its session.
+/// The server as one connection reaches it: its address, and the requests of its session.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) address: Arc<Address>,
-    pub(super) request: EncodedRequest,
+    pub(super) requests: Requests,
 }
 
 /// A worker.
@@ -155,7 +155,7 @@ impl HttpWorker {
             match pacer.next(now) {
                 Next::Call(call) => {
                     let number = self.idle.pop().unwrap_or_else(|| self.add_connection());
-                    if !self.start(pacer, number, call) {
+                    if !self.start(pacer, number, NextRequest { call, cursor: None }) {
                         // A server that accepts no connection is asked once per millisecond, not in a busy loop.
                         return Next::At(now + RETRY);
                     }
@@ -165,12 +165,13 @@ impl HttpWorker {
         }
     }
 
-    /// Sends a call. Returns whether it could be sent.
-    fn start(&mut self, pacer: &mut Pacer, number: usize, call: DueCall) -> bool {
+    /// Sends a request. Returns whether it could be sent.
+    fn start(&mut self, pacer: &mut Pacer, number: usize, request: NextRequest) -> bool {
+        let call = request.call;
         let id = self.next_id;
         self.next_id += self.id_step;
         let connection = &mut self.connections[number];
-        if let Err(failure) = connection.start(call, id, self.poll.registry(), Token(number)) {
+        if let Err(failure) = connection.start(request, id, self.poll.registry(), Token(number)) {
             pacer.finished(call, Instant::now(), Err(Some(failure)));
             self.idle.insert(0, number);
             return false;
@@ -191,21 +192,28 @@ impl HttpWorker {
             match event {
                 Event::None => return,
                 Event::Finished { call, outcome } => {
-                    pacer.finished(call, now, outcome.map_err(Some));
-                    if connection.is_free() {
-                        self.idle.push(number);
-                        self.send_due(pacer, now);
-                    }
-                    return;
+                    let next = pacer.responded(call, now, outcome);
+                    return self.free(pacer, number, next, now);
                 }
                 // The message of an event stream has arrived, and the rest of the stream follows.
-                Event::Partial { call, outcome } => pacer.finished(call, now, outcome.map_err(Some)),
-                Event::Freed => {
-                    self.idle.push(number);
-                    self.send_due(pacer, now);
-                    return;
+                Event::Partial { call, outcome } => {
+                    if let Some(next) = pacer.responded(call, now, outcome) {
+                        connection.queue(next);
+                    }
                 }
+                Event::Freed(next) => return self.free(pacer, number, next, now),
             }
+        }
+    }
+
+    /// Uses a connection that is free for the next request of its iteration, or for a call that is due. The pages of a list
+    /// belong to a session, and so to the connection.
+    fn free(&mut self, pacer: &mut Pacer, number: usize, next: Option<NextRequest>, now: Instant) {
+        if let Some(next) = next {
+            self.start(pacer, number, next);
+        } else {
+            self.idle.push(number);
+            self.send_due(pacer, now);
         }
     }
 

@@ -17,6 +17,7 @@ use crate::{
     bench::{
         CallFailure, Generated, LoadPlan, TIMED_OUT,
         arrivals::Schedule,
+        iteration::{Following, Iterations, Position},
         raw::{
             share::Share,
             users::{ConstantPace, UserShare},
@@ -63,17 +64,27 @@ impl Counters {
     }
 }
 
-/// A call that is due.
+/// An iteration that is due or runs, with its current request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DueCall {
-    /// Its number within the load.
-    pub(super) n: u64,
-    /// Its scheduled time.
+    /// The request.
+    pub(super) at: Position,
+    /// The scheduled time of the iteration.
     pub(super) intended: Instant,
-    /// When it is sent.
+    /// When its first request is sent.
     pub(super) sent: Instant,
-    /// When it times out.
+    /// When its current operation was due.
+    pub(super) begun: Instant,
+    /// When its current request times out.
     pub(super) deadline: Instant,
+}
+
+/// A further request of an iteration.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NextRequest {
+    pub(super) call: DueCall,
+    /// The cursor, if it is that of a page.
+    pub(super) cursor: Option<String>,
 }
 
 /// What a worker does next.
@@ -94,7 +105,10 @@ enum Source {
     Closed {
         next: u64,
         think_time: Duration,
-        thinking: VecDeque<Instant>,
+        thinking: VecDeque<(Instant, u64)>,
+        /// Users who are ready, by number, and the number of the user who starts next.
+        ready: Vec<u64>,
+        next_user: u64,
     },
     Open(Box<Schedule>),
     /// A number of users that changes, each of which calls at a constant rate, whatever happened to earlier calls.
@@ -106,6 +120,7 @@ enum Source {
 
 /// The schedule and the records of one worker.
 pub(super) struct Pacer {
+    iterations: Arc<Iterations>,
     timing: Arc<Timing>,
     counters: Arc<Counters>,
     source: Source,
@@ -132,11 +147,19 @@ impl Pacer {
     ) -> Self {
         let source = match plan.shape() {
             Shape::Closed(_) => {
-                Source::Closed { next: share.worker as u64, think_time: plan.think_time(), thinking: VecDeque::new() }
+                let first = share.worker as u64;
+                Source::Closed {
+                    next: first,
+                    think_time: plan.think_time(),
+                    thinking: VecDeque::new(),
+                    ready: Vec::new(),
+                    next_user: first + 1,
+                }
             }
             Shape::Open(_) => Source::Open(Box::new(plan.schedule(timing.start, (share.worker, share.workers)))),
         };
         Self {
+            iterations: Arc::clone(plan.iterations()),
             counters,
             source,
             step: share.workers as u64,
@@ -168,10 +191,14 @@ impl Pacer {
         let count = users.count();
         match &mut self.source {
             Source::Constant { pace, .. } => pace.set_users(count, now),
-            Source::Closed { thinking, .. } => {
+            Source::Closed { thinking, ready, .. } => {
                 self.limit = count;
                 // Users who leave after their call do not think first.
-                while self.in_flight + thinking.len() > count && thinking.pop_back().is_some() {}
+                while self.in_flight + thinking.len() > count
+                    && let Some((_, user)) = thinking.pop_back()
+                {
+                    ready.push(user);
+                }
             }
             Source::Open(_) => {}
         }
@@ -203,18 +230,25 @@ impl Pacer {
         if now >= self.timing.end() {
             return Next::End;
         }
-        let (n, intended) = match &mut self.source {
-            Source::Closed { next, thinking, .. } => {
+        let (n, user, intended) = match &mut self.source {
+            Source::Closed { next, thinking, ready, next_user, .. } => {
                 if self.in_flight + thinking.len() >= self.limit {
                     match thinking.front() {
-                        Some(ready) if *ready <= now => drop(thinking.pop_front()),
-                        Some(ready) => return Next::At(*ready),
+                        Some((at, user)) if *at <= now => {
+                            ready.push(*user);
+                            thinking.pop_front();
+                        }
+                        Some((at, _)) => return Next::At(*at),
                         None => return Next::Full,
                     }
                 }
+                let user = ready.pop().unwrap_or_else(|| {
+                    *next_user += self.step;
+                    *next_user - self.step
+                });
                 let n = *next;
                 *next += self.step;
-                (n, now)
+                (n, user, now)
             }
             Source::Open(schedule) => {
                 let Some(due) = schedule.due().filter(|due| *due < self.timing.end()) else { return Next::End };
@@ -227,7 +261,7 @@ impl Pacer {
                 self.generated.lag = self.generated.lag.max(now.saturating_duration_since(due.max(self.unblocked)));
                 let n = schedule.number();
                 schedule.advance();
-                (n, due)
+                (n, 0, due)
             }
             Source::Constant { next, pace } => {
                 let Some(due) = pace.due() else { return Next::Full };
@@ -240,34 +274,63 @@ impl Pacer {
                 pace.advance();
                 let n = *next;
                 *next += self.step;
-                (n, due)
+                (n, 0, due)
             }
         };
         self.in_flight += 1;
         Counters::add(&self.counters.sent);
         self.generated.sent += u64::from(self.counts(intended));
-        Next::Call(DueCall { n, intended, sent: now, deadline: now + self.timeout })
+        let at = self.iterations.first(n, user);
+        Next::Call(DueCall { at, intended, sent: now, begun: intended, deadline: now + self.timeout })
     }
 
-    /// Records the end of a call. `Err(None)` is a call that was abandoned.
+    /// Handles the outcome of a request, and returns the next one of the iteration. The cursor of a page is in the outcome.
+    pub(super) fn responded(
+        &mut self,
+        call: DueCall,
+        now: Instant,
+        outcome: Result<Option<String>, CallFailure>,
+    ) -> Option<NextRequest> {
+        let deadline = now + self.timeout;
+        match self.iterations.follow(call.at, outcome) {
+            Following::Page(at, cursor) => {
+                Some(NextRequest { call: DueCall { at, deadline, ..call }, cursor: Some(cursor) })
+            }
+            Following::Step(at) => {
+                if let Some(row) = self.iterations.row(call.at.operation).filter(|_| self.counts(call.intended)) {
+                    self.recorder.record_step(row, now.saturating_duration_since(call.begun));
+                }
+                Some(NextRequest { call: DueCall { at, deadline, begun: now, ..call }, cursor: None })
+            }
+            Following::End(outcome) => {
+                self.finished(call, now, outcome.map_err(Some));
+                None
+            }
+        }
+    }
+
+    /// Records the end of an iteration. `Err(None)` is one that was abandoned.
     pub(super) fn finished(&mut self, call: DueCall, ended: Instant, outcome: Result<(), Option<CallFailure>>) {
         self.update_users(ended);
         if self.in_flight == self.limit {
             self.unblocked = ended;
         }
         self.in_flight -= 1;
-        if let Source::Closed { think_time, thinking, .. } = &mut self.source
-            && !think_time.is_zero()
-        {
-            thinking.push_back(ended + *think_time);
+        if let Source::Closed { think_time, thinking, ready, .. } = &mut self.source {
+            if think_time.is_zero() {
+                ready.push(call.at.user);
+            } else {
+                thinking.push_back((ended + *think_time, call.at.user));
+            }
         }
         if outcome.is_err() {
             Counters::add(&self.counters.errors);
         }
         Counters::add(&self.counters.done);
         if self.counts(call.intended) {
-            self.recorder
-                .record(Sample { intended: call.intended, sent: call.sent, ended, outcome }, self.timing.end());
+            let last = self.iterations.row(call.at.operation).map(|row| (row, call.begun));
+            let sample = Sample { intended: call.intended, sent: call.sent, ended, last, outcome };
+            self.recorder.record(sample, self.timing.end());
         }
     }
 

@@ -1,34 +1,42 @@
-//! Encoded requests whose id is replaced in place.
+//! Encoded requests, of which only the id and the placeholders are filled for each call.
+
+use std::sync::Arc;
 
 use client::RequestHead;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-/// Number of digits of an id. The width is fixed, so that a new id does not move other bytes.
-pub(super) const ID_DIGITS: usize = 10;
+use crate::bench::{
+    data::DataSet,
+    iteration::Position,
+    template::{Template, Values},
+};
 
 /// The first id. Ids of the connection that performed the handshake are smaller.
 pub(super) const FIRST_ID: u64 = 1_000_000_000;
 
+/// Width of a Content-Length that is filled later. Blanks precede it (RFC 9110, 5.5).
+const LENGTH_DIGITS: usize = 10;
+
 /// A request as bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EncodedRequest {
-    bytes: Vec<u8>,
-    /// Position of the id.
-    id_at: usize,
+    template: Template,
+    /// Positions after the Content-Length and of the body, if the length differs between requests.
+    length: Option<(usize, usize)>,
 }
 
 impl EncodedRequest {
     /// A request as one line.
-    pub(super) fn line(method: &str, params: &Map<String, Value>) -> Self {
-        let mut request = Self::message(method, params);
-        request.bytes.push(b'\n');
-        request
+    pub(super) fn line(method: &str, params: Template) -> Self {
+        let mut template = message(method, params);
+        template.push(b"\n");
+        Self { template, length: None }
     }
 
     /// A POST request with its head.
-    pub(super) fn post(head: &RequestHead, method: &str, params: &Map<String, Value>) -> Self {
-        let Self { bytes: body, id_at } = Self::message(method, params);
-        let mut bytes = Vec::with_capacity(1_024 + body.len());
+    pub(super) fn post(head: &RequestHead, method: &str, params: Template) -> Self {
+        let body = message(method, params);
+        let mut bytes = Vec::with_capacity(1_024);
         bytes.extend_from_slice(b"POST ");
         bytes.extend_from_slice(head.url.path().as_bytes());
         if let Some(query) = head.url.query() {
@@ -50,60 +58,106 @@ impl EncodedRequest {
             bytes.extend_from_slice(b": ");
             bytes.extend_from_slice(value.as_bytes());
         }
-        bytes.extend_from_slice(format!("\r\ncontent-length: {}\r\n\r\n", body.len()).as_bytes());
-        let id_at = bytes.len() + id_at;
-        bytes.extend_from_slice(&body);
-        Self { bytes, id_at }
+        bytes.extend_from_slice(b"\r\ncontent-length: ");
+        let fixed = body.fixed_len();
+        let length = fixed.map_or_else(|| " ".repeat(LENGTH_DIGITS), |length| length.to_string());
+        bytes.extend_from_slice(length.as_bytes());
+        let length_end = bytes.len();
+        bytes.extend_from_slice(b"\r\n\r\n");
+        let length = fixed.is_none().then_some((length_end, bytes.len()));
+        let mut template = Template::default();
+        template.push(&bytes);
+        template.append(body);
+        Self { template, length }
     }
 
-    /// The id is the first member, so that it cannot be confused with a number in the parameters.
-    fn message(method: &str, params: &Map<String, Value>) -> Self {
-        let before = r#"{"jsonrpc":"2.0","id":"#;
-        let after = json!({ "method": method, "params": params }).to_string();
-        let mut bytes = before.as_bytes().to_vec();
-        let id_at = bytes.len();
-        bytes.extend_from_slice(FIRST_ID.to_string().as_bytes());
-        bytes.push(b',');
-        bytes.extend_from_slice(&after.as_bytes()[1..]);
-        Self { bytes, id_at }
-    }
-
-    /// Replaces the id, which must have [`ID_DIGITS`] digits.
-    pub(super) fn set_id(&mut self, id: u64) {
-        write_digits(&mut self.bytes[self.id_at..self.id_at + ID_DIGITS], id);
-    }
-
-    /// The bytes.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// Appends the request with these values.
+    pub(super) fn fill(&self, out: &mut Vec<u8>, values: Values<'_>) {
+        let start = out.len();
+        self.template.fill(out, values);
+        if let Some((length_end, body)) = self.length {
+            let length = (out.len() - start - body).to_string();
+            let at = start + length_end - length.len();
+            out[at..at + length.len()].copy_from_slice(length.as_bytes());
+        }
     }
 }
 
-/// Writes the last digits of a number.
-fn write_digits(digits: &mut [u8], mut number: u64) {
-    for digit in digits.iter_mut().rev() {
-        // The remainder is a digit.
-        *digit = b'0' + (number % 10) as u8;
-        number /= 10;
+/// The id is the first member, so that it cannot be confused with a number in the parameters.
+fn message(method: &str, params: Template) -> Template {
+    let mut message = Template::default();
+    message.push(br#"{"jsonrpc":"2.0","id":"#);
+    message.push_id();
+    message.push(format!(r#","method":{},"params":"#, Value::from(method)).as_bytes());
+    message.append(params);
+    message.push(b"}");
+    message
+}
+
+/// The requests of one operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OperationRequests {
+    /// The only one, or that of the first page.
+    pub(super) first: EncodedRequest,
+    /// That of further pages.
+    pub(super) page: Option<EncodedRequest>,
+}
+
+/// The requests of all operations. Clones share them.
+#[derive(Debug, Clone)]
+pub(super) struct Requests {
+    operations: Arc<[OperationRequests]>,
+    data: Arc<DataSet>,
+}
+
+impl Requests {
+    pub(super) fn new(operations: Vec<OperationRequests>, data: Arc<DataSet>) -> Self {
+        Self { operations: operations.into(), data }
     }
+
+    /// Appends a request. With a cursor it is that of a further page.
+    pub(super) fn fill(&self, out: &mut Vec<u8>, id: u64, position: Position, cursor: Option<&str>) {
+        let OperationRequests { first, page } = &self.operations[position.operation];
+        let request = page.as_ref().filter(|_| cursor.is_some()).unwrap_or(first);
+        let Position { iteration, user, .. } = position;
+        request.fill(out, Values { id, iteration, user, cursor, data: &self.data });
+    }
+}
+
+/// The parameters of further pages of a list.
+pub(super) fn page_params(mut params: Map<String, Value>) -> Map<String, Value> {
+    params.insert("cursor".to_owned(), "{{cursor}}".into());
+    params
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::json;
 
-    fn params() -> Map<String, Value> {
-        json!({ "name": "echo", "arguments": { "id": FIRST_ID } }).as_object().cloned().unwrap()
+    use super::*;
+    use crate::bench::template::Slot;
+
+    fn params(iteration: &str) -> Template {
+        let params = json!({ "name": "echo", "arguments": { "id": FIRST_ID, "n": iteration } });
+        Template::new(&params, &|_| Some(Slot::Iteration)).unwrap()
+    }
+
+    fn fill(request: &EncodedRequest, id: u64, iteration: u64) -> String {
+        let mut bytes = b"before".to_vec();
+        request.fill(&mut bytes, Values { id, iteration, user: 0, cursor: None, data: &DataSet::default() });
+        String::from_utf8(bytes).unwrap().strip_prefix("before").unwrap().to_owned()
     }
 
     #[test]
-    fn a_new_id_changes_only_the_id() {
-        let mut line = EncodedRequest::line("tools/call", &params());
-        line.set_id(1_234_567_890);
-        let read: Value = serde_json::from_slice(line.bytes()).unwrap();
-        let expected = json!({ "jsonrpc": "2.0", "id": 1_234_567_890, "method": "tools/call", "params": params() });
-        assert_eq!(read, expected);
-        assert!(line.bytes().ends_with(b"}\n"));
+    fn a_line_has_the_id_and_the_values() {
+        let line = EncodedRequest::line("tools/call", params("{{iteration}}"));
+        for (id, iteration) in [(1_234_567_890, 7), (9_999_999_999, 12_345)] {
+            let text = fill(&line, id, iteration);
+            let params = json!({ "name": "echo", "arguments": { "id": FIRST_ID, "n": iteration } });
+            let expected = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
+            assert!(text.ends_with("}\n"));
+        }
     }
 
     #[test]
@@ -111,15 +165,23 @@ mod tests {
         let mut headers = reqwest::header::HeaderMap::new();
         headers.insert("mcp-method", "tools/call".parse().unwrap());
         let url = "http://127.0.0.1:81/mcp?a=b".parse().unwrap();
-        let mut post = EncodedRequest::post(&RequestHead { url, socket: None, headers }, "tools/call", &params());
-        post.set_id(9_876_543_210);
-        let text = String::from_utf8(post.bytes().to_vec()).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        assert!(
-            head.starts_with("POST /mcp?a=b HTTP/1.1\r\nhost: 127.0.0.1:81\r\nmcp-method: tools/call\r\n"),
-            "{head}"
-        );
-        assert!(head.ends_with(&format!("content-length: {}", body.len())), "{head}");
-        assert_eq!(serde_json::from_str::<Value>(body).unwrap()["id"], 9_876_543_210_u64);
+        let head = RequestHead { url, socket: None, headers };
+        for (text, lengths) in [("fixed", 1), ("{{iteration}}", 3)] {
+            let post = EncodedRequest::post(&head, "tools/call", params(text));
+            let mut found = std::collections::BTreeSet::new();
+            for iteration in [5, 123, 1_234_567] {
+                let text = fill(&post, 9_876_543_210, iteration);
+                let (head, body) = text.split_once("\r\n\r\n").unwrap();
+                assert!(
+                    head.starts_with("POST /mcp?a=b HTTP/1.1\r\nhost: 127.0.0.1:81\r\nmcp-method: tools/call\r\n"),
+                    "{head}"
+                );
+                let (_, length) = head.split_once("\r\ncontent-length: ").unwrap();
+                assert_eq!(length.trim_start().parse(), Ok(body.len()), "{head}");
+                assert_eq!(serde_json::from_str::<Value>(body).unwrap()["id"], 9_876_543_210_u64);
+                found.insert(body.len());
+            }
+            assert_eq!(found.len(), lengths);
+        }
     }
 }

@@ -10,18 +10,20 @@ use super::{
     STOP, Worker,
     http::{Address, HttpWorker, Route},
     reply::Verifier,
-    request::EncodedRequest,
+    request::{EncodedRequest, OperationRequests, Requests, page_params},
     share::Share,
     stdio::StdioWorker,
     threads,
 };
 use crate::{
-    bench::{LoadPlan, connect::ClientCaller},
-    model::{Load, Shape},
+    bench::{
+        LoadPlan,
+        connect::ClientCaller,
+        iteration::{Operation, has_placeholder},
+        template::{Slot, Template},
+    },
+    model::Shape,
 };
-
-/// The method of a tool call.
-const CALL: &str = "tools/call";
 
 /// Lines of standard error in the message about a server that does not start.
 const STDERR_LINES: usize = 20;
@@ -39,16 +41,26 @@ pub(crate) struct RawTarget {
 }
 
 /// Why the raw driver cannot execute a load on this connection; `None` if it can.
-pub(crate) fn supports(caller: &ClientCaller, load: &Load) -> Option<String> {
+pub(crate) fn supports(caller: &ClientCaller, plan: &LoadPlan) -> Option<String> {
     match caller.connection().transport() {
         Transport::Stdio => None,
-        Transport::StreamableHttp => caller
-            .connection()
-            .request_head(CALL, Some(&load.tool))
-            .is_none()
-            .then(|| format!("the headers of calls of `{}` depend on the arguments or on an encoding", load.tool)),
+        Transport::StreamableHttp => {
+            let operations = plan.iterations().operations().iter();
+            let unsupported = operations.filter(|operation| head(caller.connection(), operation).is_none());
+            let name = unsupported.map(|operation| operation.definition.name()).next()?;
+            Some(format!("the headers of `{name}` depend on the arguments or on an encoding"))
+        }
         Transport::HttpSse => Some("the server supports only HTTP+SSE".to_owned()),
     }
+}
+
+/// The head of the requests of an operation.
+fn head(connection: &Connection, operation: &Operation) -> Option<RequestHead> {
+    let name = operation.header_name();
+    if connection.revision().is_modern() && name.as_deref().is_some_and(has_placeholder) {
+        return None;
+    }
+    connection.request_head(operation.definition.known_method()?, name.as_deref())
 }
 
 impl RawTarget {
@@ -56,21 +68,16 @@ impl RawTarget {
     ///
     /// # Errors
     /// If an address cannot be resolved, a server does not start, or the system has no descriptors.
-    pub(crate) async fn connect(
-        config: &ServerConfig,
-        caller: ClientCaller,
-        load: &Load,
-        plan: &LoadPlan,
-    ) -> io::Result<Self> {
-        let verifier = Verifier::new(plan.expectation());
+    pub(crate) async fn connect(config: &ServerConfig, caller: ClientCaller, plan: &LoadPlan) -> io::Result<Self> {
+        let verifier = Verifier::new(plan.iterations());
         let transport = caller.connection().transport();
         match &config.endpoint {
             Endpoint::Stdio(_) => {
-                let (workers, processes) = stdio(config, &caller, load, &verifier).await?;
+                let (workers, processes) = stdio(config, &caller, plan, &verifier).await?;
                 Ok(Self { workers, transport, sessions: None, processes })
             }
             Endpoint::StreamableHttp(_) | Endpoint::Sse(_) | Endpoint::Auto(_) => {
-                let routes = routes(&caller, load)?;
+                let routes = routes(&caller, plan)?;
                 let workers = http(routes, &verifier, plan).await?;
                 Ok(Self { workers, transport, sessions: Some(caller), processes: Vec::new() })
             }
@@ -101,11 +108,25 @@ impl RawTarget {
     }
 }
 
-fn params(connection: &Connection, load: &Load) -> Map<String, Value> {
-    let mut params = Map::new();
-    params.insert("name".to_owned(), load.tool.clone().into());
-    params.insert("arguments".to_owned(), load.arguments.clone().unwrap_or_default().into());
-    with_meta(params, connection)
+/// The requests of all operations. `encode` encodes one with its parameters.
+fn requests(
+    connection: &Connection,
+    plan: &LoadPlan,
+    encode: impl Fn(&Operation, Template) -> io::Result<EncodedRequest>,
+) -> io::Result<Requests> {
+    let unknown = |name: String| io::Error::other(format!("unknown placeholder `{name}`"));
+    let iterations = plan.iterations();
+    let encoded = iterations.operations().iter().map(|operation| {
+        let params = with_meta(operation.definition.params(), connection);
+        let first = encode(operation, iterations.template(&params).map_err(unknown)?)?;
+        let page = operation.list().map(|_| {
+            let slot = |name: &str| (name == "cursor").then_some(Slot::Cursor);
+            let params = Template::new(&Value::Object(page_params(params)), &slot).map_err(unknown)?;
+            encode(operation, params)
+        });
+        Ok(OperationRequests { first, page: page.transpose()? })
+    });
+    Ok(Requests::new(encoded.collect::<io::Result<_>>()?, Arc::clone(iterations.data())))
 }
 
 fn with_meta(mut params: Map<String, Value>, connection: &Connection) -> Map<String, Value> {
@@ -117,20 +138,25 @@ fn with_meta(mut params: Map<String, Value>, connection: &Connection) -> Map<Str
 }
 
 /// A route per session.
-fn routes(caller: &ClientCaller, load: &Load) -> io::Result<Vec<Route>> {
+fn routes(caller: &ClientCaller, plan: &LoadPlan) -> io::Result<Vec<Route>> {
+    let lost = || io::Error::other("the session was lost before the first call");
     let mut known: Option<(PathBuf, url::Url, Arc<Address>)> = None;
     let mut routes = Vec::new();
     for connection in caller.all() {
-        let head: RequestHead = connection
-            .request_head(CALL, Some(&load.tool))
-            .ok_or_else(|| io::Error::other("the session was lost before the first call"))?;
-        let socket = head.socket.clone().unwrap_or_default();
+        let operations = plan.iterations().operations();
+        let any = operations.first().and_then(|operation| head(connection, operation)).ok_or_else(lost)?;
+        let RequestHead { url, socket, .. } = any;
+        let path = socket.clone().unwrap_or_default();
         let address = match &known {
-            Some((path, url, address)) if *path == socket && *url == head.url => Arc::clone(address),
-            _ => Arc::new(Address::new(&head.url, head.socket.as_ref())?),
+            Some((known_path, known_url, address)) if *known_path == path && *known_url == url => Arc::clone(address),
+            _ => Arc::new(Address::new(&url, socket.as_ref())?),
         };
-        known = Some((socket, head.url.clone(), Arc::clone(&address)));
-        routes.push(Route { address, request: EncodedRequest::post(&head, CALL, &params(connection, load)) });
+        known = Some((path, url, Arc::clone(&address)));
+        let requests = requests(connection, plan, |operation, params| {
+            let head = head(connection, operation).ok_or_else(lost)?;
+            Ok(EncodedRequest::post(&head, operation.definition.method(), params))
+        })?;
+        routes.push(Route { address, requests });
     }
     Ok(routes)
 }
@@ -157,23 +183,25 @@ async fn http(routes: Vec<Route>, verifier: &Verifier, plan: &LoadPlan) -> io::R
 async fn stdio(
     config: &ServerConfig,
     caller: &ClientCaller,
-    load: &Load,
+    plan: &LoadPlan,
     verifier: &Verifier,
 ) -> io::Result<(Vec<Worker>, Vec<ServerProcess>)> {
     let Endpoint::Stdio(endpoint) = &config.endpoint else { return Ok((Vec::new(), Vec::new())) };
     let connection = caller.connection().clone();
     let count = caller.connections();
-    let request = EncodedRequest::line(CALL, &params(&connection, load));
+    let requests = requests(&connection, plan, |operation, params| {
+        Ok(EncodedRequest::line(operation.definition.method(), params))
+    })?;
     let (method, params) = greeting(&connection);
     // Two servers of one command may exclude each other, so the one that was asked first ends first.
     caller.close().await;
     let (mut workers, mut processes) = (Vec::new(), Vec::new());
     for _ in 0..count {
         let (process, pipes) = ServerProcess::start(endpoint, config.shutdown, STDERR_LINES)?;
-        let (params, request, verifier) = (params.clone(), request.clone(), verifier.clone());
+        let (params, requests, verifier) = (params.clone(), requests.clone(), verifier.clone());
         let deadline = Instant::now() + config.timeouts.startup;
         let connected = tokio::task::spawn_blocking(move || {
-            StdioWorker::connect(pipes, (method, &params), request, verifier, deadline)
+            StdioWorker::connect(pipes, (method, &params), requests, verifier, deadline)
         });
         match connected.await.map_err(io::Error::other)? {
             Ok(worker) => workers.push(Worker::Stdio(Box::new(worker))),

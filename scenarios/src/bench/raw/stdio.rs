@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::{
     pacer::{DueCall, Next, Pacer},
     reply::{Message, Verifier},
-    request::{EncodedRequest, FIRST_ID},
+    request::{FIRST_ID, Requests},
 };
 use crate::bench::{CallFailure, Generated, recorder::Recorder};
 
@@ -51,7 +51,7 @@ struct Lines {
 /// A worker.
 pub(super) struct StdioWorker {
     lines: Lines,
-    request: EncodedRequest,
+    requests: Requests,
     verifier: Verifier,
     /// Calls by id; the first has the id `first_id`. `None` is a call that ended.
     open: VecDeque<Option<DueCall>>,
@@ -67,7 +67,7 @@ impl StdioWorker {
     pub(super) fn connect(
         pipes: ServerPipes,
         greeting: (&str, &Map<String, Value>),
-        request: EncodedRequest,
+        requests: Requests,
         verifier: Verifier,
         deadline: Instant,
     ) -> io::Result<Self> {
@@ -94,7 +94,7 @@ impl StdioWorker {
         if method == "initialize" {
             lines.push(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         }
-        Ok(Self { lines, request, verifier, open: VecDeque::new(), first_id: FIRST_ID })
+        Ok(Self { lines, requests, verifier, open: VecDeque::new(), first_id: FIRST_ID })
     }
 
     /// Executes the load of the pacer. The input of the server is closed at the end.
@@ -140,10 +140,7 @@ impl StdioWorker {
                     return Next::At(now);
                 }
                 Next::Call(call) => {
-                    self.request.set_id(self.first_id + self.open.len() as u64);
-                    self.lines.output.extend_from_slice(self.request.bytes());
-                    self.open.push_back(Some(call));
-                    pacer.traffic(now, self.request.bytes().len(), 0);
+                    self.queue(pacer, call, None, now);
                 }
                 other => {
                     self.lines.flush();
@@ -153,19 +150,30 @@ impl StdioWorker {
         }
     }
 
+    /// Queues a request.
+    fn queue(&mut self, pacer: &mut Pacer, call: DueCall, cursor: Option<&str>, now: Instant) {
+        let (id, before) = (self.first_id + self.open.len() as u64, self.lines.output.len());
+        self.requests.fill(&mut self.lines.output, id, call.at, cursor);
+        self.open.push_back(Some(call));
+        pacer.traffic(now, self.lines.output.len() - before, 0);
+    }
+
     /// Handles all complete lines of the input.
     fn read(&mut self, pacer: &mut Pacer) {
         let now = Instant::now();
         let mut start = 0;
         while let Some(length) = self.lines.next_line(start) {
             let line = self.lines.input[start..start + length].trim_ascii();
-            let message = if line.is_empty() { Message::Notification } else { self.verifier.read(line) };
+            let (open, first_id) = (&self.open, self.first_id);
+            let operation_of = |id| position(id, first_id).and_then(|at| Some(open.get(at)?.as_ref()?.at.operation));
+            let message = if line.is_empty() { Message::Notification } else { self.verifier.read(line, operation_of) };
             pacer.traffic(now, 0, length + 1);
             start += length + 1;
             match message {
                 Message::Response { id, outcome } => {
-                    if let Some(call) = self.take(id) {
-                        pacer.finished(call, now, outcome.map_err(Some));
+                    let next = self.take(id).and_then(|call| pacer.responded(call, now, outcome));
+                    if let Some(next) = next {
+                        self.queue(pacer, next.call, next.cursor.as_deref(), now);
                     }
                 }
                 Message::Request { id, method } => self.lines.respond(&id, &method),
@@ -178,8 +186,7 @@ impl StdioWorker {
 
     /// Removes an open call.
     fn take(&mut self, id: u64) -> Option<DueCall> {
-        let position = usize::try_from(id.checked_sub(self.first_id)?).ok()?;
-        let call = self.open.get_mut(position)?.take();
+        let call = self.open.get_mut(position(id, self.first_id)?)?.take();
         while let Some(None) = self.open.front() {
             self.open.pop_front();
             self.first_id += 1;
@@ -207,6 +214,11 @@ impl StdioWorker {
             pacer.finished(call, now, Err(failure.cloned()));
         }
     }
+}
+
+/// The position of an id among those from `first`.
+fn position(id: u64, first: u64) -> Option<usize> {
+    usize::try_from(id.checked_sub(first)?).ok()
 }
 
 impl Lines {

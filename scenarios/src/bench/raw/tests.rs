@@ -16,13 +16,14 @@ use super::{
     http::{Address, Route},
     pacer::{DueCall, Next},
     reply::Verifier,
-    request::EncodedRequest,
+    request::{EncodedRequest, OperationRequests, Requests},
     *,
 };
 use crate::{
     bench::{
         TIMED_OUT, UNEXPECTED_RESULT,
         connect::{ClientCaller, TOOL_ERROR},
+        template::Template,
     },
     model::Load,
 };
@@ -40,7 +41,11 @@ async fn mock(revision: &str) -> (HttpMock, ServerConfig) {
         ],
     }))
     .unwrap();
-    let mock = HttpMock::start(script, revision, 0, FrameRecorder::disabled()).await.unwrap();
+    start(script, revision, FrameRecorder::disabled()).await
+}
+
+async fn start(script: Script, revision: &str, recorder: FrameRecorder) -> (HttpMock, ServerConfig) {
+    let mock = HttpMock::start(script, revision, 0, recorder).await.unwrap();
     let endpoint = Endpoint::StreamableHttp(HttpEndpoint { url: mock.url(), ..HttpEndpoint::default() });
     let mut config = ServerConfig::new("mock", endpoint);
     config.protocol = revision.parse().map(RevisionChoice::Pinned).unwrap();
@@ -62,10 +67,10 @@ fn load(tool: &str, text: &str, more: &Value) -> Load {
 }
 
 async fn run_load(config: &ServerConfig, load: &Load) -> LoadResult {
-    let plan = LoadPlan::new(load).unwrap();
-    let caller = ClientCaller::connect(config, 2, load, &plan).await.unwrap();
-    assert_eq!(supports(&caller, load), None);
-    let mut target = RawTarget::connect(config, caller, load, &plan).await.unwrap();
+    let plan = LoadPlan::open(load).unwrap();
+    let caller = ClientCaller::connect(config, 2, &plan).await.unwrap();
+    assert_eq!(supports(&caller, &plan), None);
+    let mut target = RawTarget::connect(config, caller, &plan).await.unwrap();
     let result = run(&plan, &mut target, |_| (), CancellationToken::new()).await.unwrap();
     target.close().await;
     let ended = result.succeeded + result.errors.values().sum::<u64>();
@@ -113,6 +118,125 @@ async fn an_open_loop_opens_the_connections_that_it_needs() {
     mock.stop().await;
 }
 
+/// The load of a mix, or of steps, against both drivers.
+async fn operations(config: &ServerConfig, load: &Value) -> [LoadResult; 2] {
+    let mut all = json!({ "shape": { "closed": { "users": 3 } }, "duration": "150ms" });
+    all.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
+    let load: Load = serde_json::from_value(all).unwrap();
+    let raw = run_load(config, &load).await;
+    let plan = LoadPlan::open(&load).unwrap();
+    let caller = ClientCaller::connect(config, 2, &plan).await.unwrap();
+    let client = crate::bench::run(&plan, caller.clone(), |_| (), CancellationToken::new()).await;
+    caller.close().await;
+    [raw, client]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mix_has_results_of_each_operation_that_add_up_to_the_load() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let (mock, config) = mock(revision).await;
+        let mix = json!({ "mix": [
+            { "weight": 3, "do": { "call": { "tool": "echo", "arguments": { "text": "{{user}} of {{iteration}}" },
+                "expect": { "values": [{ "path": "$.content[0].text", "matches": "^[1-3] of [0-9]+$" }] } } } },
+            { "weight": 1, "do": { "list": "tools" } },
+            { "weight": 1, "do": { "request": { "method": "resources/read", "params": { "uri": "a:b" } } } },
+            { "weight": 1, "do": { "call": { "tool": "broken" } } },
+        ] });
+        for result in operations(&config, &mix).await {
+            let names: Vec<_> = result.operations.iter().map(|operation| operation.name.as_str()).collect();
+            assert_eq!(names, ["echo", "tools/list", "resources/read", "broken"]);
+            let [echo, list, read, broken] = result.operations.as_slice() else { panic!("{result:?}") };
+            assert!(echo.succeeded > list.succeeded && list.succeeded > 0 && echo.errors.is_empty(), "{result:?}");
+            assert_eq!((read.succeeded, read.errors.keys().map(String::as_str).collect()), (0, vec!["rpc-error"]));
+            assert_eq!((broken.succeeded, broken.errors.keys().map(String::as_str).collect()), (0, vec![TOOL_ERROR]));
+            assert!(echo.latency.is_some() && read.latency.is_none(), "{result:?}");
+            let sum = |of: fn(&reports::model::OperationResult) -> u64| result.operations.iter().map(of).sum::<u64>();
+            assert_eq!((sum(|one| one.sent), sum(|one| one.succeeded)), (result.offered, result.succeeded));
+        }
+        mock.stop().await;
+    }
+}
+
+/// The parameters of all requests of a method.
+fn params(recorder: &FrameRecorder, method: &str) -> Vec<Value> {
+    let frames = recorder.frames().into_iter();
+    let bodies = frames.filter_map(|frame| if let evidence::Body::Json(body) = frame.body { Some(body) } else { None });
+    bodies.filter(|body| body["method"] == method).map(|body| body["params"].clone()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_iteration_has_the_next_row_of_the_data() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rows.jsonl");
+    std::fs::write(&path, "{\"n\": 7, \"name\": \"a\"}\n{\"n\": [\"long\"], \"name\": \"\\\"\u{e9}\"}\n").unwrap();
+    let script: Script = serde_json::from_value(json!({ "tools": [{ "name": "echo" }] })).unwrap();
+    let recorder = FrameRecorder::in_memory("mock");
+    let (mock, config) = start(script, "2025-11-25", recorder.clone()).await;
+    let load = json!({
+        "tool": "echo",
+        "arguments": { "n": "{{n}}", "text": "{{ name }}:{{iteration}}", "user": "{{user}}" },
+        "data": path,
+        "shape": { "closed": { "users": 1 } },
+    });
+    for result in operations(&config, &load).await {
+        assert!(result.succeeded > 3 && result.errors.is_empty() && result.operations.is_empty(), "{result:?}");
+    }
+    mock.stop().await;
+    let calls = params(&recorder, "tools/call");
+    let starts: Vec<usize> =
+        (0..calls.len()).filter(|at| calls[*at]["arguments"]["text"].as_str() == Some("a:0")).collect();
+    // The second driver starts again.
+    let [0, second] = starts.as_slice() else { panic!("{starts:?}") };
+    for (position, call) in calls.iter().enumerate() {
+        let iteration = position % second;
+        if position < 2 * second {
+            let (n, name) = if iteration % 2 == 0 { (json!(7), "a") } else { (json!(["long"]), "\"\u{e9}") };
+            let expected = json!({ "n": n, "text": format!("{name}:{iteration}"), "user": 1 });
+            assert_eq!(call["arguments"], expected, "{position}");
+        }
+    }
+    let error = LoadPlan::open(&serde_json::from_value(json!({
+        "tool": "echo", "arguments": { "x": "{{nme}}" }, "data": path, "duration": "1s", "shape": { "closed": { "users": 1 } },
+    })).unwrap());
+    let message = error.unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "unknown placeholder `{{nme}}` in `echo`; known are `{{iteration}}`, `{{user}}`, `{{n}}`, `{{name}}`"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_pages_of_a_list_are_read_and_steps_end_with_the_first_failure() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let script: Script = serde_json::from_value(json!({
+            "tools": [{ "name": "one" }, { "name": "two", "reply": { "text": "no", "is_error": true } }, { "name": "three" }],
+            "page_size": 1,
+        }))
+        .unwrap();
+        let recorder = FrameRecorder::in_memory("mock");
+        let (mock, config) = start(script, revision, recorder.clone()).await;
+        let steps = json!({ "steps": [{ "list": "tools" }, { "call": { "tool": "one" } }] });
+        for result in operations(&config, &steps).await {
+            let [list, one] = result.operations.as_slice() else { panic!("{result:?}") };
+            assert_eq!((list.succeeded, one.succeeded), (result.succeeded, result.succeeded), "{result:?}");
+            assert!(result.succeeded > 0 && result.errors.is_empty(), "{result:?}");
+            // An iteration takes as long as its operations together.
+            let [all, list, one] = [result.latency, list.latency, one.latency].map(|latency| latency.unwrap().mean_us);
+            assert!((all - list - one).abs() < 10.0, "{all} {list} {one}");
+        }
+        let failing =
+            json!({ "steps": [{ "list": "tools" }, { "call": { "tool": "two" } }, { "call": { "tool": "three" } }] });
+        let [raw, _] = operations(&config, &failing).await;
+        assert_eq!((raw.succeeded, raw.operations[2].sent), (0, 0), "{raw:?}");
+        assert_eq!(raw.operations[0].succeeded, raw.operations[1].errors[TOOL_ERROR], "{raw:?}");
+        mock.stop().await;
+        // Each list has three pages, the first of which is requested without a cursor.
+        let lists = params(&recorder, "tools/list");
+        let further = lists.iter().filter(|params| params.get("cursor").is_some()).count();
+        assert_eq!((further * 3, further > 10), (lists.len() * 2, true));
+    }
+}
+
 /// Serves raw responses to each connection, one per request, then closes it. Counts the connections.
 fn broken_server(responses: &'static [&'static str]) -> (std::net::SocketAddr, &'static AtomicUsize) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -141,9 +265,10 @@ fn against(address: std::net::SocketAddr, duration: &str) -> LoadResult {
     let plan = LoadPlan::new(&load).unwrap();
     let url = format!("http://{address}/mcp").parse().unwrap();
     let head = client::RequestHead { url, socket: None, headers: reqwest::header::HeaderMap::new() };
-    let request = EncodedRequest::post(&head, "tools/call", &serde_json::Map::new());
-    let routes = vec![Route { address: Arc::new(Address::Tcp(address)), request }];
-    let worker = HttpWorker::new(routes, Verifier::new(plan.expectation()), 1, (0, 1)).unwrap();
+    let first = EncodedRequest::post(&head, "tools/call", Template::default());
+    let requests = Requests::new(vec![OperationRequests { first, page: None }], Arc::default());
+    let routes = vec![Route { address: Arc::new(Address::Tcp(address)), requests }];
+    let worker = HttpWorker::new(routes, Verifier::new(plan.iterations()), 1, (0, 1)).unwrap();
     let timing = Arc::new(Timing::new(&plan));
     let share = Share { worker: 0, workers: 1 };
     let pacer = Pacer::new(&plan, share, 1, Arc::clone(&timing), Arc::default());
@@ -211,11 +336,11 @@ fn a_worker_sends_its_share_of_the_schedule_and_keeps_the_scheduled_times() {
     assert_eq!(pacer.next(start), Next::At(due(1)));
     // Late: two calls of this worker are due, and only one may be in flight.
     let first = call(pacer.next(due(4)));
-    assert_eq!((first.n, first.intended), (1, due(1)));
+    assert_eq!((first.at.iteration, first.intended), (1, due(1)));
     assert_eq!(pacer.next(due(4)), Next::Full);
     pacer.finished(first, due(5), Ok(()));
     let second = call(pacer.next(due(5)));
-    assert_eq!((second.n, second.intended, second.sent), (3, due(3), due(5)));
+    assert_eq!((second.at.iteration, second.intended, second.sent), (3, due(3), due(5)));
     pacer.finished(second, due(100), Err(None));
     assert_eq!(pacer.next(due(100)), Next::End);
     let (generated, recorder) = pacer.finish();
@@ -230,9 +355,9 @@ fn a_closed_loop_has_as_many_calls_in_flight_as_users() {
     let (mut pacer, start) = pacer(json!({ "closed": { "users": 4 } }), 2);
     let first = call(pacer.next(start));
     let second = call(pacer.next(start));
-    assert_eq!((first.n, second.n, pacer.next(start)), (1, 3, Next::Full));
+    assert_eq!((first.at.iteration, second.at.iteration, pacer.next(start)), (1, 3, Next::Full));
     pacer.timed_out(first, start);
-    assert_eq!(call(pacer.next(start)).n, 5);
+    assert_eq!(call(pacer.next(start)).at.iteration, 5);
 }
 
 #[test]

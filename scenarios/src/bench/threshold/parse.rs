@@ -1,4 +1,4 @@
-//! Parses `<metric> <operator> <limit>`, with or without spaces.
+//! Parses `<metric> <operator> <limit>`, with or without spaces. An operation follows the metric in braces.
 
 use std::str::FromStr;
 
@@ -14,9 +14,10 @@ impl FromStr for Threshold {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut cursor = Cursor { text, at: 0 };
         let metric = cursor.metric()?;
+        let operation = cursor.operation(metric)?;
         let operator = cursor.operator()?;
         let limit = cursor.limit(metric)?;
-        let threshold = Self { text: text.trim().to_owned(), metric, operator, limit };
+        let threshold = Self { text: text.trim().to_owned(), metric, operation, operator, limit };
         match threshold.constant_result() {
             None => Ok(threshold),
             Some(problem) => Err(cursor.error(problem, 0..text.len(), "choose a limit that a run can pass and fail")),
@@ -62,7 +63,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn metric(&mut self) -> Result<Metric, ThresholdError> {
-        let (word, place) = self.take(|ch| !is_operator(ch) && !ch.is_whitespace());
+        let (word, place) = self.take(|ch| !is_operator(ch) && !ch.is_whitespace() && ch != '{');
         let names = Metric::ALL.map(Metric::name);
         let words = || names.iter().map(String::as_str);
         if word.is_empty() {
@@ -72,6 +73,21 @@ impl<'a> Cursor<'a> {
         listed.or_else(|| percentile(word)).ok_or_else(|| {
             self.error(ThresholdProblem::UnknownMetric(word.to_owned()), place, &nearest::advice(word, words()))
         })
+    }
+
+    /// The name of an operation in braces.
+    fn operation(&mut self, metric: Metric) -> Result<Option<String>, ThresholdError> {
+        let Some(rest) = self.text[self.at..].strip_prefix('{') else { return Ok(None) };
+        let place = self.at..self.text.len();
+        let Some(length) = rest.find('}') else {
+            return Err(self.error(ThresholdProblem::UnclosedOperation, place, "write it as in `p99{echo} < 50ms`"));
+        };
+        if matches!(metric, Metric::OfferedRatio | Metric::RssGrowth) {
+            let problem = ThresholdProblem::NotOfOperations(metric.name());
+            return Err(self.error(problem, self.at..self.at + length + 2, "remove the operation"));
+        }
+        self.at += length + 2;
+        Ok(Some(rest[..length].to_owned()))
     }
 
     fn operator(&mut self) -> Result<Operator, ThresholdError> {

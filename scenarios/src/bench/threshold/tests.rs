@@ -122,6 +122,29 @@ fn a_growth_has_a_size_and_a_time() {
 }
 
 #[test]
+fn a_threshold_can_name_an_operation() {
+    let threshold: Threshold = "p99{resources/read a<b} <= 5ms".parse().unwrap();
+    assert_eq!(threshold.operation(), Some("resources/read a<b"));
+    let known = ["echo".to_owned()];
+    let error = "p99{ecko} < 5ms".parse::<Threshold>().unwrap().check_operation(&known).unwrap_err();
+    assert_eq!(
+        (error.problem.to_string().as_str(), error.position, error.width),
+        ("the load has no operation `ecko`", 4, 4)
+    );
+    assert_eq!(error.advice, "did you mean `echo`?");
+    assert!("p99{echo}<5ms".parse::<Threshold>().unwrap().check_operation(&known).is_ok());
+    // An early end is only for errors of the whole load.
+    assert_eq!("error_rate{echo} < 1%".parse::<Threshold>().unwrap().max_error_rate(), None);
+    for (text, problem) in [
+        ("p99{echo < 5ms", "a `}` is missing"),
+        ("offered_ratio{echo} > 5%", "`offered_ratio` is a metric of the whole load"),
+        ("p99{echo}", "an operator is missing"),
+    ] {
+        assert_eq!(text.parse::<Threshold>().unwrap_err().problem.to_string(), problem, "{text}");
+    }
+}
+
+#[test]
 fn a_small_share_is_not_rounded_to_nothing() {
     for (share, words) in
         [(0.0, "0 %"), (1e-6, "less than 0.01 %"), (0.1, "10 %"), (0.12345, "12.35 %"), (1.0, "100 %")]

@@ -5,7 +5,7 @@ use diagnostics::document::TreeCursor;
 use super::{Case, Findings, names::OfferedTools};
 use crate::{
     bench::{LoadPlan, PlanError, Threshold, ThresholdError},
-    model::Shape,
+    model::{Load, LoadOperation, Shape},
 };
 
 pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
@@ -19,14 +19,36 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
         threshold(text, spot.key("thresholds").item(position), findings);
     }
     super::values::check(&load.expect.values, spot.key("expect").key("values"), findings);
+    for (position, _) in load.mix.iter().enumerate().filter(|(_, entry)| entry.weight == 0) {
+        findings.value(
+            spot.key("mix").item(position).key("weight"),
+            "weight is zero",
+            "write at least 1, or remove the operation",
+        );
+    }
     // The load engine has further ranges.
     if findings.found.len() == before
         && let Err(cause) = LoadPlan::new(load)
     {
-        out_of_range(&cause, spot, findings);
+        out_of_range(&cause, load, spot, findings);
     }
     if let Some(offer) = case.scenario.server.as_ref().and_then(OfferedTools::from_script) {
-        offer.check(&load.tool, spot.key("tool"), findings);
+        if let Some(tool) = &load.tool {
+            offer.check(tool, spot.key("tool"), findings);
+        }
+        let operation = |operation: &LoadOperation, spot: TreeCursor<'_>, findings: &mut Findings<'_>| {
+            if let LoadOperation::Call(call) = operation
+                && !call.tool.contains("{{")
+            {
+                offer.check(&call.tool, spot.key("call").key("tool"), findings);
+            }
+        };
+        for (position, entry) in load.mix.iter().enumerate() {
+            operation(&entry.operation, spot.key("mix").item(position).key("do"), findings);
+        }
+        for (position, step) in load.steps.iter().enumerate() {
+            operation(step, spot.key("steps").item(position), findings);
+        }
     }
     // A load test records no frames and executes no steps.
     for key in ["steps", "checks"] {
@@ -74,7 +96,7 @@ fn threshold(text: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     findings.at(|| spot.part(position, width), format!("the threshold `{text}`: {problem}"), advice);
 }
 
-fn out_of_range(cause: &PlanError, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+fn out_of_range(cause: &PlanError, load: &Load, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     let open = spot.key("shape").key("open");
     let spot = match cause {
         PlanError::Rate { .. } if open.has("stages") => open.key("stages"),
@@ -86,8 +108,25 @@ fn out_of_range(cause: &PlanError, spot: TreeCursor<'_>, findings: &mut Findings
         PlanError::Threshold { index, .. } => spot.key("thresholds").item(*index),
         PlanError::Stages { .. } if open.has("stages") => open.key("stages"),
         PlanError::Stages { .. } => open,
+        PlanError::Data(_) => spot.key("data"),
         PlanError::MinRate { .. } => spot.key("min_rate"),
-        PlanError::Schema { .. } => spot.key("expect").key("schema"),
+        PlanError::Schema { .. } if load.tool.is_some() => spot.key("expect").key("schema"),
+        PlanError::Placeholder { .. } if load.tool.is_some() => spot.key("arguments"),
+        PlanError::Schema { index, .. } | PlanError::Placeholder { index, .. } if load.mix.is_empty() => {
+            spot.key("steps").item(*index)
+        }
+        PlanError::Schema { index, .. } | PlanError::Placeholder { index, .. } => {
+            spot.key("mix").item(*index).key("do")
+        }
+        PlanError::Operations { key, .. } => {
+            let at = if spot.has(key) { spot.key(key) } else { spot };
+            return findings.key(at, cause.to_string(), "a load has one of `tool`, `mix` and `steps`");
+        }
     };
-    findings.value(spot, cause.to_string(), "use a value in the range");
+    let advice = match cause {
+        PlanError::Placeholder { .. } => "use a known one",
+        PlanError::Threshold { source, .. } => &source.advice,
+        _ => "use a value in the range",
+    };
+    findings.value(spot, cause.to_string(), advice);
 }

@@ -8,7 +8,7 @@ use super::{Route, lost, stream::Stream};
 use crate::bench::{
     CallFailure,
     raw::{
-        pacer::DueCall,
+        pacer::{DueCall, NextRequest},
         reply::{INVALID_MESSAGE, Message, Verifier},
         response::{Content, InvalidResponse, ResponseReader},
     },
@@ -20,11 +20,11 @@ pub(super) enum Event {
     /// Nothing that concerns a call.
     None,
     /// A call ended, and the connection is free or closed.
-    Finished { call: DueCall, outcome: Result<(), CallFailure> },
+    Finished { call: DueCall, outcome: Result<Option<String>, CallFailure> },
     /// A call ended, but its response goes on.
-    Partial { call: DueCall, outcome: Result<(), CallFailure> },
-    /// The rest of the response arrived.
-    Freed,
+    Partial { call: DueCall, outcome: Result<Option<String>, CallFailure> },
+    /// The rest of the response arrived. The request that waited for it has to be sent.
+    Freed(Option<NextRequest>),
 }
 
 /// A connection, its request and its response.
@@ -36,10 +36,13 @@ pub(super) struct Connection {
     peer_closed: bool,
     /// Whether the server responded once, on this connection or on the one before it was opened again.
     answered: bool,
-    /// Bytes of the request that were written.
+    /// The request, and how many of its bytes were written.
+    request: Vec<u8>,
     written: usize,
     /// The call without a result, and its id.
     call: Option<DueCall>,
+    /// The next request of an iteration, which waits for the rest of a response.
+    next: Option<NextRequest>,
     id: u64,
     /// Whether a response is incomplete.
     busy: bool,
@@ -55,8 +58,10 @@ impl Connection {
             connected: false,
             peer_closed: false,
             answered: false,
+            request: Vec::new(),
             written: 0,
             call: None,
+            next: None,
             id: 0,
             busy: false,
             reader: ResponseReader::new(),
@@ -76,13 +81,14 @@ impl Connection {
     /// Sends a request.
     pub(super) fn start(
         &mut self,
-        call: DueCall,
+        NextRequest { call, cursor }: NextRequest,
         id: u64,
         registry: &Registry,
         token: Token,
     ) -> Result<(), CallFailure> {
         self.open(registry, token).map_err(|cause| not_connected(&cause))?;
-        self.route.request.set_id(id);
+        self.request.clear();
+        self.route.requests.fill(&mut self.request, id, call.at, cursor.as_deref());
         (self.call, self.id, self.busy, self.written) = (Some(call), id, true, 0);
         if self.connected
             && let Err(cause) = self.write()
@@ -95,7 +101,7 @@ impl Connection {
 
     /// Size of the request.
     pub(super) fn request_bytes(&self) -> usize {
-        self.route.request.bytes().len()
+        self.request.len()
     }
 
     /// Whether the request with this id is open, or its response incomplete.
@@ -108,19 +114,20 @@ impl Connection {
         !std::mem::replace(&mut self.answered, true)
     }
 
-    /// Whether another request can be sent.
-    pub(super) fn is_free(&self) -> bool {
-        !self.busy
+    /// Lets a request wait for the rest of the response.
+    pub(super) fn queue(&mut self, next: NextRequest) {
+        self.next = Some(next);
     }
 
-    /// Closes the connection, and returns its open call.
+    /// Closes the connection, and returns its open or waiting call.
     pub(super) fn close(&mut self) -> Option<DueCall> {
         self.stream = None;
         self.connected = false;
         self.peer_closed = false;
         self.busy = false;
         self.reader.reset();
-        self.call.take()
+        let waiting = self.next.take().map(|next| next.call);
+        self.call.take().or(waiting)
     }
 
     /// Continues after the socket became ready. Also returns the number of bytes that were read.
@@ -145,9 +152,8 @@ impl Connection {
 
     fn write(&mut self) -> io::Result<()> {
         let Some(stream) = &mut self.stream else { return Ok(()) };
-        let request = self.route.request.bytes();
-        while self.written < request.len() {
-            match stream.write(&request[self.written..]) {
+        while self.written < self.request.len() {
+            match stream.write(&self.request[self.written..]) {
                 Ok(count) => self.written += count,
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
@@ -195,7 +201,7 @@ impl Connection {
         if self.reader.head()?.content != Content::Events {
             return None;
         }
-        let outcome = self.response_in_events()?;
+        let outcome = self.response_in_events(self.call?.at.operation)?;
         let call = self.call.take()?;
         Some(Event::Partial { call, outcome })
     }
@@ -205,19 +211,19 @@ impl Connection {
         match self.reader.closed() {
             Ok(true) => self.completed(),
             Ok(false) | Err(_) if self.call.is_none() => {
-                let freed = self.busy;
+                let (freed, next) = (self.busy, self.next.take());
                 self.close();
-                if freed { Event::Freed } else { Event::None }
+                if freed { Event::Freed(next) } else { Event::None }
             }
             Ok(false) | Err(_) => self.fail(lost("the server closed the connection without a response")),
         }
     }
 
     fn fail(&mut self, failure: CallFailure) -> Event {
-        let busy = self.busy;
+        let (busy, next) = (self.busy, self.next.take());
         match self.close() {
             Some(call) => Event::Finished { call, outcome: Err(failure) },
-            None if busy => Event::Freed,
+            None if busy => Event::Freed(next),
             None => Event::None,
         }
     }
@@ -225,34 +231,36 @@ impl Connection {
     /// A response is complete.
     fn completed(&mut self) -> Event {
         let Some(head) = self.reader.head() else { return Event::None };
-        let call = self.call.take();
-        let outcome = call.is_some().then(|| match (head.status, head.content) {
+        let operation = self.call.map(|call| call.at.operation);
+        let outcome = operation.map(|operation| match (head.status, head.content) {
             (200..300, Content::Events) => self
-                .response_in_events()
+                .response_in_events(operation)
                 .unwrap_or_else(|| Err(CallFailure::new("connection-lost", "the stream ended without the response"))),
-            (200..300, Content::Json) => self.response_in_body(),
-            (status, _) => Err(self.rejected(status)),
+            (200..300, Content::Json) => self.response_in_body(operation),
+            (status, _) => Err(self.rejected(status, operation)),
         });
+        let call = self.call.take();
         self.busy = false;
+        let next = self.next.take();
         if !self.reader.reset() || !head.keep_alive || self.peer_closed {
             self.close();
         }
         match (call, outcome) {
             (Some(call), Some(outcome)) => Event::Finished { call, outcome },
-            _ => Event::Freed,
+            _ => Event::Freed(next),
         }
     }
 
-    fn response_in_body(&mut self) -> Result<(), CallFailure> {
-        let message = self.verifier.read(self.reader.body());
+    fn response_in_body(&mut self, operation: usize) -> Result<Option<String>, CallFailure> {
+        let message = self.verifier.read(self.reader.body(), |id| (id == self.id).then_some(operation));
         self.own(message).unwrap_or_else(|| {
             Err(CallFailure::new(INVALID_MESSAGE, "the body is not a response").with_frame(self.reader.body()))
         })
     }
 
-    fn response_in_events(&mut self) -> Option<Result<(), CallFailure>> {
+    fn response_in_events(&mut self, operation: usize) -> Option<Result<Option<String>, CallFailure>> {
         while let Some(data) = self.reader.next_event() {
-            let message = self.verifier.read(&data);
+            let message = self.verifier.read(&data, |id| (id == self.id).then_some(operation));
             if let Some(outcome) = self.own(message) {
                 return Some(outcome);
             }
@@ -261,7 +269,7 @@ impl Connection {
     }
 
     /// The outcome of a message that ends the call.
-    fn own(&self, message: Message) -> Option<Result<(), CallFailure>> {
+    fn own(&self, message: Message) -> Option<Result<Option<String>, CallFailure>> {
         match message {
             Message::Response { id, outcome } if id == self.id => Some(outcome),
             Message::Response { id, .. } => {
@@ -278,9 +286,11 @@ impl Connection {
     }
 
     /// The failure of a response with another status or type.
-    fn rejected(&mut self, status: u16) -> CallFailure {
+    fn rejected(&mut self, status: u16, operation: usize) -> CallFailure {
         let body = self.reader.body().to_vec();
-        if let Message::Response { outcome: Err(failure), .. } = self.verifier.read(&body) {
+        if let Message::Response { outcome: Err(failure), .. } =
+            self.verifier.read(&body, |id| (id == self.id).then_some(operation))
+        {
             return CallFailure { text: format!("HTTP {status}: {}", failure.text), ..failure };
         }
         let text = match status {
