@@ -19,8 +19,12 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct CheckSelection {
     only: Vec<GlobMatcher>,
+    /// The globs of `only` without the transport and the revision of a case.
+    scenarios: Vec<GlobMatcher>,
     skip: Vec<GlobMatcher>,
     areas: Vec<String>,
+    /// Whether a selected scenario judges a whole session, so that all scenarios of the session have to run.
+    has_whole: bool,
 }
 
 impl CheckSelection {
@@ -46,7 +50,11 @@ impl CheckSelection {
                 return Err(SelectError::Nothing { kind: "area", selector: area.clone(), advice });
             }
         }
-        Ok(Self { only: globs(only)?, skip: globs(skip)?, areas: areas.to_vec() })
+        let scenario_globs: Vec<String> = only.iter().map(|pattern| scenario_of(pattern).to_owned()).collect();
+        let (only, selected) = (globs(only)?, globs(&scenario_globs)?);
+        let is_whole = |one: &&Scenario| one.session == SessionUse::Whole && matches(&selected, &one.scenario);
+        let has_whole = scenarios.iter().any(is_whole);
+        Ok(Self { only, scenarios: selected, skip: globs(skip)?, areas: areas.to_vec(), has_whole })
     }
 
     /// The areas of the checks on servers.
@@ -66,10 +74,13 @@ impl CheckSelection {
         if matches(&self.skip, &scenario.scenario) {
             return false;
         }
-        if self.only.is_empty() && self.areas.is_empty() || matches(&self.only, &scenario.scenario) {
+        if self.only.is_empty() && self.areas.is_empty() || matches(&self.scenarios, &scenario.scenario) {
             return true;
         }
         let in_session = scenario.session != SessionUse::Own;
+        if self.has_whole && in_session {
+            return true;
+        }
         checks::for_subject(Subject::Server).filter(|check| self.wants(check.id, check.requirement)).any(|check| {
             scenario.checks.iter().any(|id| id == check.id) || (check.scope == Scope::Always && in_session)
         })
@@ -128,6 +139,11 @@ fn ids<'a>() -> impl Iterator<Item = &'a str> {
     server_checks().map(|check| -> &'a str { check.id })
 }
 
+/// The part of a pattern for the id of a case that is for its scenario. The id of a case starts with that of its scenario.
+fn scenario_of(pattern: &str) -> &str {
+    pattern.split('@').next().unwrap_or_default()
+}
+
 fn matches(globs: &[GlobMatcher], text: &str) -> bool {
     globs.iter().any(|glob| glob.is_match(text))
 }
@@ -135,10 +151,11 @@ fn matches(globs: &[GlobMatcher], text: &str) -> bool {
 fn matcher(pattern: &str, known: &BTreeSet<&str>) -> Result<GlobMatcher, SelectError> {
     let bad = |source| SelectError::BadGlob { glob: pattern.to_owned(), source };
     let matcher = Glob::new(pattern).map_err(bad)?.compile_matcher();
-    // The id of a case starts with that of its scenario.
-    let scenario = pattern.split('@').next().unwrap_or_default();
-    let by_case =
-        || Glob::new(scenario).ok().is_some_and(|glob| known.iter().any(|id| glob.compile_matcher().is_match(id)));
+    let by_case = || {
+        Glob::new(scenario_of(pattern))
+            .ok()
+            .is_some_and(|glob| known.iter().any(|id| glob.compile_matcher().is_match(id)))
+    };
     if known.iter().any(|id| matcher.is_match(id)) || by_case() {
         return Ok(matcher);
     }
@@ -172,6 +189,20 @@ mod tests {
         assert!(!always.contains(&"server/future-revision".to_owned()), "{always:?}");
         let area = selected(&select(&[], &["prompts"]).expect("an area"));
         assert!(area.contains(&"server/prompts".to_owned()) && !area.contains(&"server/terminate".to_owned()));
+    }
+
+    #[test]
+    fn a_case_selects_its_scenario_and_one_of_a_session_all_of_the_session() {
+        let catalog = ScenarioCatalog::built_in().expect("the catalog");
+        let needed = |only: &str| -> Vec<String> {
+            let selection = select(&[only], &[]).expect("a case");
+            let scenarios = catalog.scenarios().filter(|one| one.subject == Subject::Server);
+            scenarios.filter(|one| selection.needs(one)).map(|one| one.scenario.clone()).collect()
+        };
+        assert_eq!(needed("server/handshake@stdio@2025-11-25"), ["server/handshake"]);
+        let session = needed("server/session@stdio@*");
+        assert!(session.contains(&"server/tools".to_owned()), "{session:?}");
+        assert!(!session.contains(&"server/future-revision".to_owned()), "{session:?}");
     }
 
     #[test]
