@@ -119,12 +119,9 @@ impl User {
                 content[name] = default.clone();
             }
         }
-        let is_too_large = |(name, field): (&String, &Value)| {
-            let (value, maximum) = (content[name].as_f64(), field["maximum"].as_f64());
-            value.zip(maximum).is_some_and(|(value, maximum)| value > maximum)
-        };
-        let mut fields = schema["properties"].as_object().into_iter().flatten();
-        if fields.any(is_too_large) && !self.flaw.is(Defect::SendsInvalidValues) {
+        let options = jsonschema::draft202012::options().should_validate_formats(true);
+        let is_valid = options.build(schema).is_ok_and(|validator| validator.is_valid(&content));
+        if !is_valid && !self.flaw.is(Defect::SendsInvalidValues) {
             return json!({ "action": "cancel" });
         }
         json!({ "action": "accept", "content": content })
