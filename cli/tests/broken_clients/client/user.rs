@@ -121,7 +121,8 @@ impl User {
         }
         let options = jsonschema::draft202012::options().should_validate_formats(true);
         let is_valid = options.build(schema).is_ok_and(|validator| validator.is_valid(&content));
-        if !is_valid && !self.flaw.is(Defect::SendsInvalidValues) {
+        let sends_anyway = self.flaw.is(Defect::SendsInvalidValues) || self.flaw.is(Defect::AcceptsForTheUser);
+        if !is_valid && !sends_anyway {
             return json!({ "action": "cancel" });
         }
         json!({ "action": "accept", "content": content })
