@@ -80,9 +80,12 @@ fn signals_reach_the_server_and_its_death_by_a_signal_is_passed_on() {
 
     let mut child = start(&directory.path().join("killed"), &["sh", "-c", "echo ready; exec cat"]);
     assert_eq!(read_exactly(&mut child, 6), b"ready\n");
+    // `wait` would close it, and the server might exit at the end of its input before the signal reaches it.
+    let input = child.stdin.take();
     // SIGINT and SIGHUP may be ignored by the process that started this test, and so by all below it.
     signal(&child, Signal::TERM);
     let status = child.wait().expect("it exits");
+    drop(input);
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(15));
 }
 
