@@ -10,7 +10,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { HOSTILE, axeViolations, check, directory, finish, launch, program } from "./kit.mjs";
+import { HOSTILE, axeViolations, check, directory, finish, launch, open as openPage, program } from "./kit.mjs";
 
 // A quiet machine needs a fraction of a second.
 const MAX_OPEN_MS = 3000;
@@ -61,21 +61,13 @@ const report = (name, journals) => {
   return pathToFileURL(join(output, "report.html")).href;
 };
 
-// Opens a page and records what it must not do.
-const open = async (browser, url, { theme = "light", width = 1280 } = {}) => {
-  const page = await browser.newPage();
-  await page.setViewport({ width, height: 900 });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-  const problems = [];
-  page.on("console", (message) => problems.push(`console: ${message.text()}`));
-  page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
-  page.on("dialog", (dialog) => problems.push(`dialog: ${dialog.message()}`));
-  page.on("request", (request) => request.url().split("#")[0] !== url.split("#")[0] && problems.push(`request: ${request.url()}`));
-  const began = performance.now();
-  await page.goto(url);
+// Opens a report, which requests nothing but itself, and measures the time until it is painted.
+const open = async (browser, url, options) => {
+  const [file] = url.split("#");
+  const opened = await openPage(browser, url, (other) => other.split("#")[0] === file, options);
   // Two frames later the page is painted.
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-  return { page, problems, ms: performance.now() - began };
+  await opened.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  return { ...opened, ms: performance.now() - opened.began };
 };
 
 const text = (page, selector) => page.$eval(selector, (found) => found.textContent);

@@ -60,6 +60,23 @@ export const launch = async () => {
   return (loaded.default ?? loaded).launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 };
 
+// Opens a page and records what it must not do. `isAllowed` decides about the URLs that it requests. `began` is when
+// the navigation began.
+export const open = async (browser, url, isAllowed, { theme = "light", width = 1280, timeout = 30_000 } = {}) => {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(timeout);
+  await page.setViewport({ width, height: 900 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+  const problems = [];
+  page.on("console", (message) => problems.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => problems.push(`dialog: ${dialog.message()}`));
+  page.on("request", (request) => isAllowed(request.url()) || problems.push(`request: ${request.url()}`));
+  const began = performance.now();
+  await page.goto(url);
+  return { page, problems, began };
+};
+
 // The serious violations that axe-core finds in a page.
 export const axeViolations = async (page) => {
   await page.evaluate(axe);

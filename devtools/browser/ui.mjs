@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { HOSTILE, axeViolations, check, directory, finish, launch, program } from "./kit.mjs";
+import { HOSTILE, axeViolations, check, directory, finish, launch, open as openPage, program } from "./kit.mjs";
 
 const TIMEOUT = 60_000;
 
@@ -61,21 +61,11 @@ const start = async (directory) => {
   throw new Error("the program printed no URL");
 };
 
-// Opens a page and records what it must not do.
-const open = async (browser, url, { theme = "light", width = 1280 } = {}) => {
-  const page = await browser.newPage();
-  page.setDefaultTimeout(TIMEOUT);
-  await page.setViewport({ width, height: 900 });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-  const problems = [];
-  page.on("console", (message) => problems.push(`console: ${message.text()}`));
-  page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
-  page.on("dialog", (dialog) => problems.push(`dialog: ${dialog.message()}`));
+// Opens the page, which requests only what is of its own origin.
+const open = async (browser, url, options) => {
   const { origin } = new URL(url);
   const isOwn = (other) => other.startsWith(`${origin}/`) || other.startsWith("data:") || other.startsWith(`blob:${origin}/`);
-  page.on("request", (request) => isOwn(request.url()) || problems.push(`request: ${request.url()}`));
-  await page.goto(url);
-  return { page, problems };
+  return openPage(browser, url, isOwn, { timeout: TIMEOUT, ...options });
 };
 
 const text = (page, selector) => page.$eval(selector, (found) => found.textContent);
