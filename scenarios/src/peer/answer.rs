@@ -6,13 +6,7 @@ use serde_json::{Value, json};
 /// error. A model and a user who refuse give errors, and a form is dismissed (2025-11-25, client/sampling#error-handling).
 pub(super) fn answer(request: &Value, declared: &Value, refuses: bool) -> Value {
     let method = request["method"].as_str().unwrap_or_default();
-    let feature = match method {
-        "roots/list" => Some("roots"),
-        "elicitation/create" => Some("elicitation"),
-        "sampling/createMessage" => Some("sampling"),
-        _ => None,
-    };
-    let is_supported = feature.is_none_or(|feature| declared.get(feature).is_some());
+    let is_supported = feature_of(method).is_none_or(|feature| declared.get(feature).is_some());
     let outcome = match method {
         "ping" => Ok(json!({})),
         _ if !is_supported => Err((-32601, "method not found")),
@@ -31,5 +25,15 @@ pub(super) fn answer(request: &Value, declared: &Value, refuses: bool) -> Value 
     match outcome {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
         Err((code, message)) => json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }),
+    }
+}
+
+/// The capability of a client that a request of this method needs: the user or the model answers it.
+pub(super) fn feature_of(method: &str) -> Option<&'static str> {
+    match method {
+        "roots/list" => Some("roots"),
+        "elicitation/create" => Some("elicitation"),
+        "sampling/createMessage" => Some("sampling"),
+        _ => None,
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Outgoing, Peer, Sent, State, failure, find_response, lock, received_progress};
+use super::{Outgoing, Peer, Sent, State, answer::feature_of, failure, find_response, lock, received_progress};
 use crate::evidence::StepError;
 
 /// A call that has progress but no response after this time is cancelled.
@@ -102,9 +102,7 @@ impl Peer {
 
     /// Notes a tool if the server sent requests after this number of received messages.
     pub(crate) fn note_requests(&mut self, tool: &str, received: usize) {
-        let is_request = |message: &Value| {
-            matches!(message["method"].as_str(), Some("sampling/createMessage" | "elicitation/create" | "roots/list"))
-        };
+        let is_request = |message: &Value| message["method"].as_str().and_then(feature_of).is_some();
         if self.recorder.lock().received.iter().skip(received).any(is_request) {
             self.slow_calls.asking.insert(tool.to_owned());
         }

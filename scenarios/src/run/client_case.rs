@@ -187,6 +187,7 @@ async fn record(case: &Case, setting: CaseSetting<'_>, evidence: &mut Evidence) 
     let starting = starts.enter().await;
     let client = ClientProcess::start(client, program, url, folder, settle, environment);
     let mut client = client.map_err(CaseError::Start)?;
+    client.samples_usage = scenario.expect.usage.is_some();
     let mut report = ClientReport::new(&context.report);
     let limits = Limits {
         start: time_factor.scale(START_LIMIT).max(SLOW_START * starts.slowest()),

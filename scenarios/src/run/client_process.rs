@@ -73,6 +73,8 @@ pub(super) struct ClientProcess {
     folder: String,
     stderr: JoinHandle<Vec<u8>>,
     seen: BTreeMap<i32, ObservedProcess>,
+    /// Whether observations include what the client uses.
+    pub(super) samples_usage: bool,
     /// CPU time of each process without the mock servers.
     cpu: BTreeMap<i32, Duration>,
     /// The most memory in use, in KiB.
@@ -121,6 +123,7 @@ impl ClientProcess {
             folder: folder.to_string_lossy().into_owned(),
             stderr: tokio::spawn(keep_end(stderr)),
             seen: BTreeMap::new(),
+            samples_usage: false,
             cpu: BTreeMap::new(),
             memory_kb: 0,
             killed_on_purpose: false,
@@ -132,7 +135,7 @@ impl ClientProcess {
         self.supervised.ended().await;
     }
 
-    /// Records the processes that exist below the client, and what those of the client use.
+    /// Records the processes that exist below the client, and on request what those of the client use.
     pub(super) fn observe(&mut self) {
         let now = now_us();
         let mut memory_kb = 0;
@@ -149,7 +152,8 @@ impl ClientProcess {
                 }
             });
             seen.last_us = now;
-            if !seen.server
+            if self.samples_usage
+                && !seen.server
                 && let Some(used) = process.usage()
             {
                 memory_kb += used.resident_kb;

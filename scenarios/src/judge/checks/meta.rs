@@ -32,14 +32,15 @@ static BAGGAGE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("^{item}(?:,{item})*$")).expect("a constant, tested")
 });
 
-/// The format of the value of a key, if the specification defines it (2026-07-28, basic#_meta).
-fn format_of(key: &str) -> Option<&'static Regex> {
-    match key {
-        "traceparent" => Some(&TRACE_PARENT),
-        "tracestate" => Some(&TRACE_STATE),
-        "baggage" => Some(&BAGGAGE),
-        _ => None,
-    }
+/// Whether the value of a key has its format, if the specification defines one (2026-07-28, basic#_meta).
+fn has_format(key: &str, value: &Value) -> bool {
+    let format: fn(&str) -> bool = match key {
+        "traceparent" => |text| TRACE_PARENT.is_match(text) && !has_zero_id(text),
+        "tracestate" => |text| TRACE_STATE.is_match(text),
+        "baggage" => |text| BAGGAGE.is_match(text),
+        _ => return true,
+    };
+    value.as_str().is_some_and(format)
 }
 
 /// Whether the second label of the prefix is reserved, and the prefix is not that of the specification (2025-11-25, basic#_meta).
@@ -64,10 +65,7 @@ pub(super) fn meta_fault(value: &Value) -> Option<String> {
         if is_reserved(key) {
             return Some(format!("the prefix of `{key}` is reserved"));
         }
-        let format = format_of(key)?;
-        let is_sound =
-            value.as_str().is_some_and(|text| format.is_match(text) && !(key == "traceparent" && has_zero_id(text)));
-        (!is_sound).then(|| format!("{key} is {}", brief(value)))
+        (!has_format(key, value)).then(|| format!("{key} is {}", brief(value)))
     })
 }
 

@@ -340,7 +340,7 @@ async fn call(
     } else {
         let response = peer.call_response(&planned.name, &sent, within).await;
         if matches!(&response, Err(error) if error.kind == "timed-out") {
-            cancel_another(peer).await?;
+            cancel_no_call(peer, json!({ "requestId": "never-sent", "reason": "test" })).await?;
         }
         response
     };
@@ -363,7 +363,7 @@ async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Du
     match peer.response(&cancelled, before_cancel).await {
         Err(error) if error.kind == "timed-out" => {
             peer.cancel(&cancelled).await;
-            cancel_nothing(peer).await?;
+            cancel_no_call(peer, json!({ "reason": "test" })).await?;
         }
         Err(error) => return Err(error),
         Ok(_) => return Ok(()),
@@ -380,23 +380,14 @@ async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Du
     Ok(())
 }
 
-/// Sends a cancellation without the id of a request, which must not end the calls that are open.
-async fn cancel_nothing(peer: &mut Peer) -> Result<(), StepError> {
+/// Sends a cancellation that is not for an open call, and must not end one: without the id of a request, or with one that was
+/// never sent. Streamable HTTP has no such notification in 2026-07-28.
+async fn cancel_no_call(peer: &mut Peer, params: Value) -> Result<(), StepError> {
     if peer.revision().is_modern() && peer.transport() == Transport::StreamableHttp {
         return Ok(());
     }
-    let params = json!({ "reason": "test" }).as_object().cloned();
-    peer.notify(&Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() }).await
-}
-
-/// Cancels a request that was never sent, which must not end the calls that are open. Streamable HTTP has no such notification
-/// in 2026-07-28.
-async fn cancel_another(peer: &mut Peer) -> Result<(), StepError> {
-    if peer.revision().is_modern() && peer.transport() == Transport::StreamableHttp {
-        return Ok(());
-    }
-    let params = json!({ "requestId": "never-sent", "reason": "test" }).as_object().cloned();
-    peer.notify(&Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() }).await
+    let (method, params) = ("notifications/cancelled".to_owned(), params.as_object().cloned());
+    peer.notify(&Outgoing { method, params, ..Outgoing::default() }).await
 }
 
 /// The metadata of a call: the log level, and a progress token, a string or a number. `id` makes it unique in the session.

@@ -1,14 +1,14 @@
 //! The HTTP envelope of a client's messages, and the session over Streamable HTTP (2025-03-26 to 2025-11-25,
 //! basic/transports; 2026-07-28, basic/transports/streamable-http).
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope},
         transcript::{
             Frame, Message, Session, Transcript,
-            http::{REVISION_HEADER, SESSION_HEADER, header, is_rpc_post, media_type, method},
+            http::{REVISION_HEADER, SESSION_HEADER, header, is_rpc_post, media_type, method, status},
         },
     },
     model::Revision,
@@ -171,10 +171,11 @@ fn http_session_echoed(transcript: &Transcript<'_>) -> CheckOutcome {
             findings.check(frame.seq, if given == Some(id) { Ok(()) } else { Err(message()) });
         }
     }
-    let sessions = transcript.sessions();
+    let (sessions, lost) = (transcript.sessions(), lost_sessions(transcript));
     for (position, session) in sessions.iter().enumerate() {
         let mut later = sessions[position + 1..].iter().filter(|later| later.server == session.server);
-        let (Some(id), Some(lost)) = (session.id, lost_at(transcript, session)) else { continue };
+        let Some(id) = session.id else { continue };
+        let Some(lost) = lost.get(&(session.server, id)).copied() else { continue };
         let Some(renewed) = later.find(|later| later.handshake().is_some()) else { continue };
         // The stream of the lost session may be opened once more while the new session begins.
         if requests_of(renewed).any(is_get) {
@@ -192,25 +193,29 @@ fn is_get(frame: &Frame) -> bool {
     method(frame) == Some("GET")
 }
 
-/// The frame of the first 404 for a request of a session.
-fn lost_at(transcript: &Transcript<'_>, session: &Session<'_>) -> Option<u64> {
-    let requests = requests_of(session).filter_map(|frame| transcript.reply(frame));
-    requests.filter(|reply| reply.http.as_ref().and_then(|http| http.status) == Some(404)).map(|reply| reply.seq).min()
+/// The sessions that the server ended, by server and id: the frame of the first 404 for one of their requests.
+fn lost_sessions<'a>(transcript: &Transcript<'a>) -> HashMap<(&'a str, &'a str), u64> {
+    let mut lost = HashMap::new();
+    for connection in transcript.connections().iter().filter(|connection| connection.status() == Some(404)) {
+        let id = connection.request().and_then(|request| header(request, SESSION_HEADER));
+        let reply = connection.frames.iter().find(|frame| status(frame).is_some());
+        if let (Some(id), Some(reply)) = (id, reply) {
+            lost.entry((connection.server, id)).or_insert(reply.seq);
+        }
+    }
+    lost
 }
 
 fn session_ended(transcript: &Transcript<'_>) -> CheckOutcome {
     if transcript.evidence.timed_out || transcript.was_killed_on_purpose() {
         return CheckOutcome::not_applicable("the client was killed, so it could close nothing");
     }
-    let not_found = transcript.connections().iter().filter(|connection| connection.status() == Some(404));
-    let lost: HashSet<_> = not_found
-        .filter_map(|connection| Some((connection.server, header(connection.request()?, SESSION_HEADER)?)))
-        .collect();
+    let lost = lost_sessions(transcript);
     let mut findings = Findings::default();
     for session in transcript.sessions() {
         let (Some(id), Some(handshake)) = (session.id, session.handshake()) else { continue };
         // The server ended the session first (404), or its process exited.
-        if lost.contains(&(session.server, id)) || !transcript.exits(session.server).is_empty() {
+        if lost.contains_key(&(session.server, id)) || !transcript.exits(session.server).is_empty() {
             continue;
         }
         let closed = session.frames.iter().find(|frame| method(frame) == Some("DELETE"));

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{META_CAPABILITIES, META_CLIENT, META_VERSION, all_pass, is_modern, meta, rejected_over, version_of};
 use crate::{
     judge::{
-        capabilities::capability_of,
+        capabilities::{capability_of, declares},
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{RequestResponse, Transcript},
     },
@@ -193,7 +193,7 @@ const FUTURE_REVISION: &str = "2099-12-31";
 /// Whether the server declares no capability for the method of a request.
 fn lacks_method(transcript: &Transcript<'_>, one: &RequestResponse<'_>) -> bool {
     let pointer = one.request.method().and_then(capability_of);
-    pointer.is_some_and(|pointer| transcript.declares(pointer.trim_start_matches('/')) == Some(false))
+    pointer.is_some_and(|pointer| !declares(transcript, &one.request.frame.server, pointer))
 }
 
 fn unsupported(transcript: &Transcript<'_>) -> CheckOutcome {

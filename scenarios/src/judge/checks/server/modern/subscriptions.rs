@@ -224,9 +224,12 @@ const TYPES: [(&str, &str); 4] = [
     ("resourceSubscriptions", "/resources/subscribe"),
 ];
 
-/// Whether the server declares the capability.
-fn declares(transcript: &Transcript<'_>, pointer: &str) -> bool {
-    let capabilities = transcript.server_identity().and_then(|identity| identity.get("capabilities"));
+fn capabilities<'a>(transcript: &Transcript<'a>) -> Option<&'a Value> {
+    transcript.server_identity()?.get("capabilities")
+}
+
+/// Whether capabilities declare the one at this pointer.
+fn declares(capabilities: Option<&Value>, pointer: &str) -> bool {
     capabilities.and_then(|all| all.pointer(pointer)) == Some(&Value::Bool(true))
 }
 
@@ -240,26 +243,28 @@ fn selects(filter: Option<&Value>, key: &str) -> bool {
 }
 
 fn declared_types(transcript: &Transcript<'_>) -> CheckOutcome {
+    let capabilities = capabilities(transcript);
     let found = acknowledgements(transcript).into_iter().map(|(listen, message)| (message.seq(), (listen, message)));
     let fault = |(listen, message): &(&RequestResponse<'_>, Message<'_>)| {
         // A server may reject single resources.
         let lists = TYPES.into_iter().filter(|(key, _)| *key != "resourceSubscriptions");
         let missing = lists
             .filter(|(key, _)| !selects(message.param("notifications"), key))
-            .find(|(key, pointer)| selects(listen.param("notifications"), key) && declares(transcript, pointer));
+            .find(|(key, pointer)| selects(listen.param("notifications"), key) && declares(capabilities, pointer));
         missing.map(|(key, _)| format!("{key} was requested and declared, and it is not acknowledged"))
     };
     Findings::from_each(found, fault).or_not_applicable("acknowledgements", "no subscription was acknowledged")
 }
 
 fn undeclared_types(transcript: &Transcript<'_>) -> CheckOutcome {
-    if transcript.server_identity().and_then(|identity| identity.get("capabilities")).is_none() {
+    let capabilities = capabilities(transcript);
+    if capabilities.is_none() {
         return CheckOutcome::NotApplicable("the server declared no capabilities".to_owned());
     }
     let found = acknowledgements(transcript).into_iter().map(|(_, message)| (message.seq(), message));
     let fault = |message: &Message<'_>| {
         let accepted = TYPES.into_iter().filter(|(key, _)| selects(message.param("notifications"), key));
-        let undeclared = accepted.filter(|(_, pointer)| !declares(transcript, pointer)).map(|(key, _)| key).next();
+        let undeclared = accepted.filter(|(_, pointer)| !declares(capabilities, pointer)).map(|(key, _)| key).next();
         undeclared.map(|key| format!("{key} is acknowledged, and its capability is not declared"))
     };
     Findings::from_each(found, fault).or_not_applicable("acknowledgements", "no subscription was acknowledged")
