@@ -10,6 +10,10 @@ use thiserror::Error;
 
 mod generate;
 mod pattern;
+mod sample;
+pub(crate) use sample::sample;
+pub(crate) use vary::NOT_ASCII;
+
 /// A value for an argument of a prompt. Prompts that expect a number get one, and others accept any text.
 pub(crate) fn prompt_argument(name: &str) -> Value {
     let name = name.to_ascii_lowercase();

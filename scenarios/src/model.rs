@@ -44,7 +44,9 @@ pub use official::{OFFICIAL_TAG, Official};
 pub use operation::{
     CallOperation, ListKind, LoadOperation, MixEntry, PromptOperation, ReadOperation, RequestOperation,
 };
-pub use step::{AnyStep, ArgumentKind, CallTools, GetPrompts, Pages, Raw, Request, ServerStep, Steps, Wait};
+pub use step::{
+    AnyStep, ArgumentKind, CallTools, GetPrompts, Pages, Raw, ReadTemplates, Request, ServerStep, Steps, User, Wait,
+};
 pub use streams::{ConcurrentRequest, HttpStep, Listen, ListenSession, Sessions, Together};
 pub use target::Target;
 pub use tasks::TaskCalls;

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     evidence::{Outcome, ProcessEvidence, StepError},
     log_level::{LEVELS, severity},
-    model::{Revision, Transport},
+    model::{Revision, Transport, User},
 };
 
 mod answer;
@@ -229,9 +229,9 @@ impl Peer {
         logs.filter_map(|message| severity(message.pointer("/params/level")?)).max().map(|level| json!(LEVELS[level]))
     }
 
-    /// Whether the user and the model refuse what the server requests from now on.
-    pub(crate) fn set_refuses(&self, refuses: bool) {
-        self.recorder.set_refuses(refuses);
+    /// What the user and the model do from now on.
+    pub(crate) fn set_user(&self, user: User) {
+        self.recorder.set_user(user);
     }
 
     /// Whether progress of a request was received.

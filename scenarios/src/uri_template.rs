@@ -1,5 +1,10 @@
 //! URI templates (RFC 6570): validity, and variables.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Section 2.3 of RFC 3986: all but the unreserved characters.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// Why text is not a URI template, if it is none.
 pub(crate) fn template_fault(template: &str) -> Option<&'static str> {
     let mut rest = template;
@@ -56,8 +61,74 @@ pub(crate) fn variables(template: &str) -> Vec<&str> {
     names.filter_map(|name| name.split([':', '*']).next()).filter(|name| !name.is_empty()).collect()
 }
 
+/// The template with values of its variables. Variables without a value are left out, and lists and prefixes are not supported,
+/// so that a value is used whole.
+pub(crate) fn expand<'v>(template: &str, value_of: impl Fn(&str) -> Option<&'v str>) -> String {
+    let mut uri = String::new();
+    let mut rest = template;
+    while let Some((literal, tail)) = rest.split_once('{')
+        && let Some((expression, after)) = tail.split_once('}')
+    {
+        uri.push_str(literal);
+        rest = after;
+        let operator = expression.chars().next().filter(|first| "+#./;?&".contains(*first));
+        let names = expression.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']).split(',');
+        let names = names.map(|name| name.split([':', '*']).next().unwrap_or_default());
+        // Section 3.2: the operators differ in what is first, what separates values, and whether they are named.
+        let (first, separator, is_named) = match operator {
+            None | Some('+') => ("", ",", false),
+            Some('#') => ("#", ",", false),
+            Some('.') => (".", ".", false),
+            Some('/') => ("/", "/", false),
+            Some(';') => (";", ";", true),
+            Some('?') => ("?", "&", true),
+            _ => ("&", "&", true),
+        };
+        let is_raw = matches!(operator, Some('+' | '#'));
+        let parts = names.filter_map(|name| {
+            let value = value_of(name)?;
+            let value = if is_raw { value.to_owned() } else { utf8_percent_encode(value, RESERVED).to_string() };
+            Some(if is_named { format!("{name}={value}") } else { value })
+        });
+        let parts: Vec<String> = parts.collect();
+        if !parts.is_empty() {
+            uri.push_str(first);
+            uri.push_str(&parts.join(separator));
+        }
+    }
+    uri + rest
+}
+
 #[cfg(test)]
 mod tests {
+    /// The examples of the values `var`, `hello` and `x` in RFC 6570, section 3.2.
+    #[test]
+    fn expands_the_examples_of_the_rfc() {
+        let value = |name: &str| match name {
+            "var" => Some("value"),
+            "hello" => Some("Hello World!"),
+            "path" => Some("/foo/bar"),
+            "x" => Some("1024"),
+            "y" => Some("768"),
+            _ => None,
+        };
+        for (template, uri) in [
+            ("{hello}", "Hello%20World%21"),
+            ("{x,hello,y}", "1024,Hello%20World%21,768"),
+            ("{+path,x}/here", "/foo/bar,1024/here"),
+            ("{+hello}", "Hello World!"),
+            ("{#path,x}/here", "#/foo/bar,1024/here"),
+            ("X{.x,y}", "X.1024.768"),
+            ("{/var,x}/here", "/value/1024/here"),
+            ("{;x,y}", ";x=1024;y=768"),
+            ("{?x,y,undef}", "?x=1024&y=768"),
+            ("?fixed=yes{&x}", "?fixed=yes&x=1024"),
+            ("a{?undef}", "a"),
+        ] {
+            assert_eq!(super::expand(template, value), uri, "{template}");
+        }
+    }
+
     use super::*;
 
     #[test]

@@ -7,8 +7,11 @@ use crate::parameter_headers::ANNOTATION;
 
 /// Text beyond ASCII and beyond the Basic Multilingual Plane, with a line end and quotes.
 const UNUSUAL: &str = "grüße \u{1f600}\u{65e5}\u{672c}\n\"quoted\" \\ end";
-/// Size of a large string, in characters.
+/// Size of a large string, in bytes.
 const LARGE: usize = 100_000;
+/// A letter of two bytes. After an odd number of bytes, each block of an even size ends within a letter, so that a server that
+/// decodes the blocks it reads one by one breaks it.
+pub(crate) const NOT_ASCII: &str = "ü";
 
 /// Candidates in the order of their use.
 pub(super) fn variants(
@@ -29,14 +32,16 @@ pub(super) fn variants(
     all.extend(text.map(|(name, _)| with(name, json!(UNUSUAL))));
     // HTTP servers limit the size of headers, in which such a parameter is repeated (2026-07-28, basic/transports).
     let in_body = properties.iter().find(|(_, property)| is_plain_text(property) && !property.contains_key(ANNOTATION));
-    all.extend(in_body.filter(|_| with_large).map(|(name, _)| with(name, json!("x".repeat(LARGE)))));
+    all.extend(
+        in_body.filter(|_| with_large).map(|(name, _)| with(name, json!(format!("x{}", NOT_ASCII.repeat(LARGE / 2))))),
+    );
     all.extend(complete(generator));
     for (name, property) in &properties {
         let values = match property.get("enum").and_then(Value::as_array) {
             Some(values) => values.clone(),
             None => match type_of(property) {
                 "boolean" => vec![json!(true), json!(false)],
-                "integer" | "number" => vec![json!(0)],
+                "integer" | "number" => vec![json!(0), json!(-3)],
                 // The shortest array is often empty, and shows nothing of what a tool does with items.
                 "array" => generator.filled_array(property).into_iter().collect(),
                 _ => continue,

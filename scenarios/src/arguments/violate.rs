@@ -19,6 +19,7 @@ const NOT_NAMED: &str = "workbench-not-in-the-schema";
 enum Rule {
     Required,
     Type,
+    Fraction,
     Enum,
     Below,
     Above,
@@ -27,13 +28,14 @@ enum Rule {
 }
 
 impl Rule {
-    const ALL: [Self; 7] =
-        [Self::Required, Self::Type, Self::Enum, Self::Below, Self::Above, Self::Length, Self::Pattern];
+    const ALL: [Self; 8] =
+        [Self::Required, Self::Type, Self::Fraction, Self::Enum, Self::Below, Self::Above, Self::Length, Self::Pattern];
 
     fn name(self) -> &'static str {
         match self {
             Self::Required => "missing",
             Self::Type => "wrong type",
+            Self::Fraction => "no integer",
             Self::Enum => "not in the enum",
             Self::Below => "below the minimum",
             Self::Above => "above the maximum",
@@ -161,6 +163,10 @@ fn rank(property: &Map<String, Value>) -> usize {
 fn wrong_values(property: &Map<String, Value>, valid: Option<&Value>) -> Vec<(Rule, Value)> {
     let mut wrong = Vec::new();
     wrong.extend(wrong_type(property).map(|value| (Rule::Type, value)));
+    let kinds = types(property);
+    if kinds.contains(&"integer") && !kinds.contains(&"number") {
+        wrong.push((Rule::Fraction, json!(1.5)));
+    }
     if property.contains_key("enum") {
         wrong.push((Rule::Enum, json!(NOT_NAMED)));
     }

@@ -289,11 +289,6 @@ impl<'a> Transcript<'a> {
         self.evidence.transport == Transport::StreamableHttp
     }
 
-    /// The first frame of the client that is not JSON. A response may lack an id after it.
-    pub(super) fn first_broken_json(&self) -> Option<&'a Frame> {
-        self.client_frames().find(|frame| matches!(frame.body, Body::Text(_)))
-    }
-
     /// The first frame of the client that is not a well-formed message. A response may lack an id after it, and a server
     /// may be unable to continue.
     pub(super) fn first_malformed(&self) -> Option<&'a Frame> {

@@ -42,7 +42,7 @@ pub enum Responses {
     Malformed,
     /// A valid response to each input request, and in each form one field with a value of another type.
     Invalid,
-    /// Complete responses and the state, in a call with other arguments.
+    /// Complete responses and the state, in a call with other arguments, and in a request for another item that requests input.
     OtherArguments,
     /// The user declines every elicitation.
     Declined,

@@ -102,7 +102,8 @@ pub enum ServerStep {
     ///
     /// In parameters, `{{x*3}}` is three times `x`, and `{{$.item.uriTemplate | expand x}}` is a URI template whose
     /// variables have the value `x`, and `{{$.item.uri | replace-last x}}` a URI with `x` instead of its last segment.
-    /// `{{$.steps[0].items[*].uri | list}}` has all values that the path finds.
+    /// `{{$.steps[0].items[*].uri | list}}` has all values that the path finds, `| shorten` drops the last
+    /// character, and `| swap-case` changes the case of letters.
     ///
     /// A parameter that is a string of the form `{{$.steps[0].items[0].uri}}` is replaced by the first node that this
     /// JSONPath selects in the values of the earlier steps. If it selects none, the step is skipped. With `each` the
@@ -123,6 +124,8 @@ pub enum ServerStep {
     TaskCalls(TaskCalls),
     /// Request every prompt, with a value for each required argument. Value: `{ answers: [..] }`.
     GetPrompts(GetPrompts),
+    /// Read a resource of each template, with the first value that the server suggests for each variable. Value: `{ answers: [..] }`.
+    ReadTemplates(ReadTemplates),
     /// Make one HTTP exchange. Value: `{ status, headers, body }`.
     Http(HttpStep),
     /// Close standard input, or the session. Value: `{ exited, code, elapsed_ms, left }`.
@@ -155,7 +158,7 @@ pub enum ServerStep {
 
 impl ServerStep {
     /// The keys of all steps.
-    pub const KINDS: [&str; 18] = [
+    pub const KINDS: [&str; 19] = [
         "request",
         "notify",
         "raw",
@@ -163,6 +166,7 @@ impl ServerStep {
         "call-tools",
         "task-calls",
         "get-prompts",
+        "read-templates",
         "http",
         "close",
         "wait",
@@ -187,6 +191,7 @@ impl ServerStep {
             Self::CallTools(_) => "call-tools",
             Self::TaskCalls(_) => "task-calls",
             Self::GetPrompts(_) => "get-prompts",
+            Self::ReadTemplates(_) => "read-templates",
             Self::Http(_) => "http",
             Self::Close(_) => "close",
             Self::Wait(_) => "wait",
@@ -211,6 +216,7 @@ impl ServerStep {
             Self::CallTools(step) => &step.expect,
             Self::TaskCalls(step) => &step.expect,
             Self::GetPrompts(step) => &step.expect,
+            Self::ReadTemplates(step) => &step.expect,
             Self::Http(step) => &step.expect,
             Self::Wait(step) => &step.expect,
             Self::Close(step) | Self::Terminate(step) | Self::Unauthorized(step) | Self::OtherAddress(step) => {
@@ -265,7 +271,7 @@ pub struct Request {
     #[serde(default, rename = "as")]
     pub name: Option<String>,
     /// HTTP headers that replace those of a conforming client (Streamable HTTP only, skipped elsewhere). An empty value
-    /// removes the header. With the session `[session 2]` the request belongs to the session that an earlier step `listen`
+    /// removes the header. Placeholders are replaced as in parameters. With the session `[session 2]` the request belongs to the session that an earlier step `listen`
     /// opened, and is skipped if there is none.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
@@ -350,10 +356,14 @@ pub struct CallTools {
     /// Whether each call asks for a task. Only tools without task support are called [default: false].
     #[serde(default)]
     pub task: bool,
-    /// Whether the user and the model refuse what the server requests during the calls: forms are dismissed, sampling and roots
-    /// get errors [default: false].
+    /// What the user and the model do when the server requests something. Except with `declines`, only the tools that requested
+    /// something before are called [default: declines].
     #[serde(default)]
-    pub refuse: bool,
+    pub user: User,
+    /// Whether to make only pairs of calls of a tool that differ in their arguments: one after another, and both at once. Tools
+    /// that are slow, or were not called before, are left out [default: false].
+    #[serde(default)]
+    pub pairs: bool,
     /// The log level in the metadata of each call (2026-07-28) [default: none].
     #[serde(default)]
     pub log_level: Option<String>,
@@ -372,6 +382,19 @@ fn yes() -> bool {
     true
 }
 
+/// What the user and the model do when a server requests something from them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum User {
+    /// The user declines forms and links. The model answers, and there are no roots.
+    #[default]
+    Declines,
+    /// The user dismisses forms and links. Sampling and roots get errors (2025-11-25, client/sampling#error-handling).
+    Refuses,
+    /// The user accepts forms, with valid values, and links.
+    Accepts,
+}
+
 /// The arguments of generated calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -388,6 +411,20 @@ pub enum ArgumentKind {
     /// Calls of each tool with parameters that are repeated in HTTP headers (2026-07-28): with valid headers in all forms, and
     /// with headers that are missing, contradict the arguments or are invalid.
     Mirrored,
+}
+
+/// Reads of resources that templates describe.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadTemplates {
+    /// A JSONPath that selects the listed templates in the values of the earlier steps, for example `$.steps[0].items`.
+    pub templates: String,
+    /// Maximum number of templates [default: 5].
+    #[serde(default)]
+    pub max: Option<usize>,
+    /// The expected outcome.
+    #[serde(default)]
+    pub expect: Expect,
 }
 
 /// Requests of prompts.

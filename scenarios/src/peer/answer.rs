@@ -2,9 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::{arguments::sample, model::User};
+
 /// The response to a request from the server: to `ping` and the features that the scenario declared a result, otherwise an
-/// error. A model and a user who refuse give errors, and a form is dismissed (2025-11-25, client/sampling#error-handling).
-pub(super) fn answer(request: &Value, declared: &Value, refuses: bool) -> Value {
+/// error.
+pub(super) fn answer(request: &Value, declared: &Value, user: User) -> Value {
+    let refuses = user == User::Refuses;
     let method = request["method"].as_str().unwrap_or_default();
     let is_supported = feature_of(method).is_none_or(|feature| declared.get(feature).is_some());
     let outcome = match method {
@@ -12,8 +15,12 @@ pub(super) fn answer(request: &Value, declared: &Value, refuses: bool) -> Value 
         _ if !is_supported => Err((-32601, "method not found")),
         "roots/list" if refuses => Err((-32603, "no roots")),
         "roots/list" => Ok(json!({ "roots": [] })),
-        "elicitation/create" if refuses => Ok(json!({ "action": "cancel" })),
-        "elicitation/create" => Ok(json!({ "action": "decline" })),
+        "elicitation/create" => Ok(match (user, request.pointer("/params/requestedSchema")) {
+            (User::Refuses, _) => json!({ "action": "cancel" }),
+            (User::Declines, _) => json!({ "action": "decline" }),
+            (User::Accepts, Some(schema)) => json!({ "action": "accept", "content": sample(schema) }),
+            (User::Accepts, None) => json!({ "action": "accept" }),
+        }),
         "sampling/createMessage" if refuses => Err((-1, "User rejected sampling request")),
         "sampling/createMessage" => Ok(json!({
             "role": "assistant", "model": "workbench", "stopReason": "endTurn",

@@ -40,7 +40,7 @@ const UNHURRIED: Duration = Duration::from_millis(250);
 pub(super) struct SlowCalls {
     /// The tools with a call that had no response in time.
     tools: BTreeSet<String>,
-    /// The duration of the last call of each tool.
+    /// The duration of the last call of each tool that had a response.
     durations: BTreeMap<String, Duration>,
     /// The duration of all calls.
     total: Duration,
@@ -113,10 +113,21 @@ impl Peer {
         self.slow_calls.asking.contains(tool)
     }
 
-    /// Notes how long a call of a tool took.
-    pub(crate) fn note_duration(&mut self, tool: &str, duration: Duration) {
+    /// Notes how long a call of a tool took, and whether it had a response.
+    pub(crate) fn note_duration(&mut self, tool: &str, duration: Duration, is_answered: bool) {
         self.slow_calls.total += duration;
-        self.slow_calls.durations.insert(tool.to_owned(), duration);
+        if is_answered {
+            self.slow_calls.durations.insert(tool.to_owned(), duration);
+        }
+    }
+
+    /// How long the last call of a tool took.
+    pub(crate) fn duration_of(&self, tool: &str) -> Option<Duration> {
+        self.slow_calls.durations.get(tool).copied()
+    }
+
+    fn is_fast(&self, tool: &str) -> bool {
+        self.duration_of(tool).is_some_and(|took| took < SLOW)
     }
 
     /// Whether another call of the tool is worth its time: a session with tools that use a slow network would take minutes.
@@ -212,10 +223,11 @@ impl Peer {
         }
     }
 
-    /// Cancels the open calls that had progress, which shows that they work.
+    /// Cancels the open calls that had progress, which shows that they work, unless another call of the tool was fast.
     pub(crate) async fn cancel_working(&mut self) {
         let open = std::mem::take(&mut self.slow_calls.open);
-        let (working, others) = open.into_iter().partition(|call| self.has_progress(&call.sent));
+        let works = |call: &OpenCall| !self.is_fast(&call.tool) && self.has_progress(&call.sent);
+        let (working, others) = open.into_iter().partition(works);
         self.slow_calls.open = others;
         for OpenCall { tool, sent, .. } in working {
             self.cancel_slow(&tool, &sent).await;
@@ -230,17 +242,21 @@ impl Peer {
 
     /// Waits for the response to a slow call until its deadline, and cancels it if there is none.
     async fn last_response(&mut self, tool: &str, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
-        let last = self.response_or_progress(sent, deadline).await;
+        let last = self.response_or_progress(tool, sent, deadline).await;
         if matches!(&last, Err(error) if error.kind == "timed-out") {
             self.cancel_slow(tool, sent).await;
         }
         last
     }
 
-    /// Waits for the response. Progress shows that the tool works, so the call needs no more time.
-    async fn response_or_progress(&self, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
-        let found =
-            |state: &State| (find_response(state, sent).is_some() || received_progress(state, sent)).then_some(());
+    /// Waits for the response. Progress shows that the tool works, so the call needs no more time, unless another call of the
+    /// tool was fast.
+    async fn response_or_progress(&self, tool: &str, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
+        let is_fast = self.is_fast(tool);
+        let found = |state: &State| {
+            let works = !is_fast && received_progress(state, sent);
+            (find_response(state, sent).is_some() || works).then_some(())
+        };
         self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
         self.response(sent, Duration::ZERO).await
     }

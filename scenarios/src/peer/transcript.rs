@@ -13,7 +13,10 @@ use serde_json::Value;
 use tokio::{sync::watch, time::Instant};
 
 use super::answer::answer;
-use crate::parameter_headers::{self, MirroredParameter};
+use crate::{
+    model::User,
+    parameter_headers::{self, MirroredParameter},
+};
 
 /// Maximum number of frames of one case. Above it, frames are dropped and the connection counts as closed.
 const MAX_FRAMES: usize = 20_000;
@@ -45,8 +48,8 @@ pub(super) struct State {
     pub(super) closed: Option<String>,
     /// The capabilities that the last `initialize` declared.
     declared: Value,
-    /// Whether the user and the model refuse what the server requests.
-    refuses: bool,
+    /// What the user and the model do when the server requests something.
+    user: User,
     /// The first event id of a stream.
     first_event_id: Option<String>,
     /// The parameters of the listed tools that a call repeats in headers, by tool.
@@ -110,12 +113,12 @@ impl TranscriptRecorder {
     /// The response to a request from the server.
     pub(super) fn answer_to(&self, request: &Value) -> Value {
         let state = self.lock();
-        answer(request, &state.declared, state.refuses)
+        answer(request, &state.declared, state.user)
     }
 
-    /// Whether the user and the model refuse what the server requests from now on.
-    pub(super) fn set_refuses(&self, refuses: bool) {
-        self.lock().refuses = refuses;
+    /// What the user and the model do from now on.
+    pub(super) fn set_user(&self, user: User) {
+        self.lock().user = user;
     }
 
     /// The first event id of a stream, if there is one.

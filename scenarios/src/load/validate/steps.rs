@@ -166,6 +166,7 @@ fn server_step(case: &Case<'_>, step: &ServerStep, spot: TreeCursor<'_>, finding
             wait(case, spot, step.within, findings);
             json_path(&step.tools, spot.key("tools"), findings);
         }
+        ServerStep::ReadTemplates(step) => json_path(&step.templates, spot.key("templates"), findings),
         ServerStep::GetPrompts(step) => json_path(&step.prompts, spot.key("prompts"), findings),
         ServerStep::Http(step) => http(step, spot, findings),
         ServerStep::Input(step) => input(step, spot, findings),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     arguments::{ArgumentGenerator, InvalidArguments, prompt_argument},
     evidence::StepError,
-    model::{ArgumentKind, CallTools, GetPrompts, Transport},
+    model::{ArgumentKind, CallTools, GetPrompts, Transport, User},
     peer::{Headers, NO_RESPONSE, Outgoing, Peer},
     run::ToolPolicy,
 };
@@ -19,6 +19,7 @@ use crate::{
 use super::{Failure, fill};
 
 mod mirrored;
+mod pairs;
 
 /// Default timeout of a call.
 const CALL: Duration = Duration::from_secs(10);
@@ -89,9 +90,13 @@ pub(super) async fn call_tools(
     values: &[Value],
     policy: &ToolPolicy,
 ) -> Result<Value, Failure> {
-    peer.set_refuses(step.refuse);
-    let called = call_each(peer, step, values, policy).await;
-    peer.set_refuses(false);
+    peer.set_user(step.user);
+    let called = if step.pairs {
+        pairs::call(peer, step, values, policy).await
+    } else {
+        call_each(peer, step, values, policy).await
+    };
+    peer.set_user(User::default());
     called
 }
 
@@ -104,7 +109,7 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
         if planned.is_variant && !peer.has_time_for_variant(&planned.name) {
             continue;
         }
-        if step.refuse && !peer.asks(&planned.name) {
+        if step.user != User::Declines && !peer.asks(&planned.name) {
             continue;
         }
         // A fast call cannot be cancelled, and ten slow tools show what a server does.
@@ -129,7 +134,7 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
             (response, progress) = call(peer, step, &planned, early(elapsed)).await?;
         }
         if !step.cancel {
-            peer.note_duration(&planned.name, elapsed);
+            peer.note_duration(&planned.name, elapsed, response.get("id").is_some());
         } else if peer.was_interrupted(&planned.name) {
             if interrupted.is_empty() && !peer.has_open(&planned.name) {
                 cancel_one_of_two(peer, &planned, early(elapsed)).await?;
@@ -171,8 +176,8 @@ async fn may_take_time(
     unanswered: &BTreeSet<String>,
 ) -> Result<(), &'static str> {
     match planned.violates {
-        // Calls are cancelled, or refused, as often as a step asks.
-        _ if step.cancel || step.refuse => Ok(()),
+        // Calls are cancelled, or repeated with another user, as often as a step asks.
+        _ if step.cancel || step.user != User::Declines => Ok(()),
         // A slow tool may still reject arguments at once.
         Some(_) if unanswered.contains(&planned.name) => Err(NO_RESPONSE),
         // Such a call may be valid, and as slow as the one that is open.
@@ -292,16 +297,12 @@ pub(super) fn other_arguments(tool: &Value, than: &Value) -> Option<Value> {
 fn other_case(tools: &[Value], planned: &[Vec<Planned>]) -> Option<Planned> {
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
     planned.iter().flatten().find_map(|call| {
-        let other: String = call.name.chars().map(in_other_case).collect();
+        let other: String = call.name.chars().map(fill::in_other_case).collect();
         let listed = names.iter().any(|name| *name == other);
         let tool = tools.iter().find(|tool| tool.get("name").is_some_and(|name| *name == call.name))?;
         let arguments = valid_arguments(tool)?;
         (!listed).then(|| Planned::invalid(&other, Some(arguments), "name in another case"))
     })
-}
-
-fn in_other_case(letter: char) -> char {
-    if letter.is_ascii_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() }
 }
 
 /// Makes one call. A call without a response is cancelled, and has the error as its response. The second value is whether it
@@ -331,7 +332,7 @@ async fn call(
             Err(error) if error.kind == "timed-out" => peer.interrupt(&planned.name, &sent).await,
             other => other,
         }
-    } else if step.refuse {
+    } else if step.user != User::Declines {
         let response = peer.response(&sent, within).await;
         if matches!(&response, Err(error) if error.kind == "timed-out") {
             peer.cancel(&sent).await;

@@ -1,5 +1,6 @@
 //! Inserts values of earlier steps into parameters: `{{$.steps[0].items[0].uri}}`, `{{$.item.uri}}`. Repeats text and
-//! inserts bytes: `{{x*3}}`, `{{0xff}}`. With `| list`, all values that a path finds.
+//! inserts bytes: `{{x*3}}`, `{{0xff}}`. With `| list`, all values that a path finds; with `| shorten`, a string without its last
+//! character, and with `| swap-case`, one with its letters in the other case.
 
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
@@ -60,8 +61,11 @@ fn path_in(text: &str) -> Option<&str> {
         .filter(|path| path.starts_with('$') && !path.contains("}}"))
 }
 
-/// Replaces the placeholders within a longer string. They must select strings or numbers.
-fn fill_text(text: &str, root: &Value) -> Result<String, String> {
+/// Replaces the placeholders within a longer string.
+///
+/// # Errors
+/// The first placeholder that does not select a string or number.
+pub(super) fn fill_text(text: &str, root: &Value) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, tail)) = rest.split_once("{{$")
@@ -133,6 +137,11 @@ fn expand_template(template: &str, value: &str) -> String {
     uri + rest
 }
 
+/// A letter of ASCII in the other case.
+pub(super) fn in_other_case(letter: char) -> char {
+    if letter.is_ascii_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() }
+}
+
 fn find(path: &str, root: &Value) -> Result<Value, String> {
     if let Some((path, value)) = path.split_once(" | expand ") {
         let template = find(path, root)?;
@@ -144,6 +153,15 @@ fn find(path: &str, root: &Value) -> Result<Value, String> {
         let directory = uri.as_str().and_then(|uri| uri.rsplit_once('/'));
         let (directory, _) = directory.ok_or_else(|| format!("`{path}` is not a URI with a path"))?;
         return Ok(Value::String(format!("{directory}/{}", value.trim())));
+    }
+    if let Some((path, change)) = path.split_once(" | ").filter(|(_, change)| *change != "list") {
+        let found = find(path, root)?;
+        let text = found.as_str().ok_or_else(|| format!("the value at `{path}` is not a string"))?;
+        return match change {
+            "shorten" => Ok(Value::String(text.chars().take(text.chars().count().saturating_sub(1)).collect())),
+            "swap-case" => Ok(Value::String(text.chars().map(in_other_case).collect())),
+            _ => Err(format!("`{change}` is neither `list`, `expand`, `replace-last`, `shorten` nor `swap-case`")),
+        };
     }
     let (path, is_list) = path.strip_suffix(" | list").map_or((path, false), |path| (path, true));
     let parsed = JsonPath::parse(path).map_err(|cause| format!("`{path}` is not a JSONPath: {cause}"))?;

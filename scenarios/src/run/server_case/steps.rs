@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     evidence::{Outcome, StepError},
     model::{HttpStep, Pages, Raw, Request, ServerStep, Transport},
-    peer::{Outgoing, Peer, TITLE_CASE, failure, rpc_error},
+    peer::{Headers, Outgoing, Peer, TITLE_CASE, failure, rpc_error},
     run::ToolPolicy,
     uri_template,
 };
@@ -18,6 +18,7 @@ use super::{Failure, calls, fill};
 mod input;
 mod streams;
 mod tasks;
+mod templates;
 
 /// Default time to wait for messages after raw text.
 const RAW: Duration = Duration::from_secs(1);
@@ -44,6 +45,7 @@ pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value], p
         ServerStep::CallTools(step) => calls::call_tools(peer, step, values, policy).await,
         ServerStep::TaskCalls(step) => tasks::call(peer, step, values, policy).await,
         ServerStep::GetPrompts(step) => calls::get_prompts(peer, step, values).await,
+        ServerStep::ReadTemplates(step) => templates::read(peer, step, values).await,
         ServerStep::Http(step) => return http(peer, step).await,
         ServerStep::Close(_) => return peer.close(peer.response_timeout(Some(CLOSE))).await,
         ServerStep::Terminate(_) => return peer.terminate(peer.response_timeout(Some(CLOSE))).await,
@@ -217,9 +219,10 @@ async fn unauthorized(peer: &mut Peer) -> Outcome {
 }
 
 fn outgoing(step: &Request, values: &[Value], item: Option<&Value>) -> Result<Outgoing, Failure> {
-    let fill = |params| fill::fill(params, &fill::values(values, item));
-    let params = step.params.as_ref().map(fill).transpose().map_err(Failure::Nothing)?;
-    let mut headers = step.headers.clone();
+    let root = fill::values(values, item);
+    let params = step.params.as_ref().map(|params| fill::fill(params, &root)).transpose().map_err(Failure::Nothing)?;
+    let headers = step.headers.iter().map(|(name, value)| Ok((name.clone(), fill::fill_text(value, &root)?)));
+    let mut headers = headers.collect::<Result<Headers, String>>().map_err(Failure::Nothing)?;
     if step.title_case {
         headers.insert(TITLE_CASE.to_owned(), "yes".to_owned());
     }

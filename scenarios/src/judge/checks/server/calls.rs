@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{has_is_error, is_complete, known, security::texts};
 use crate::{
+    arguments::NOT_ASCII,
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
         transcript::{RequestResponse, Transcript, http::status},
@@ -17,8 +18,12 @@ use crate::{
 
 /// A call without a response that was cancelled sooner than this, in microseconds, may just be slow.
 const PATIENCE_US: u64 = 8_000_000;
+/// The same, if another call of the tool was fast.
+const PATIENCE_WITH_FAST_US: u64 = 4_500_000;
 /// A call with a later response is slow.
 const LATE_US: u64 = 1_000_000;
+/// What a decoder has in the place of invalid bytes.
+const REPLACEMENT: &str = "\u{fffd}";
 /// A text with fewer bytes may be in a result by chance.
 const UNUSUAL_LENGTH: usize = 8;
 
@@ -73,6 +78,20 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(own_arguments),
     },
     Check {
+        id: "concurrent-calls-have-their-own-results",
+        requirement: "messages/same-id",
+        scope: Scope::Named,
+        expected: "of two open calls of a tool, each has the result that the same call has alone",
+        rule: Rule::Case(own_results),
+    },
+    Check {
+        id: "long-texts-are-decoded-whole",
+        requirement: "messages/utf-8",
+        scope: Scope::Named,
+        expected: "the result of a tool that repeats a long text beyond ASCII has no replacement characters",
+        rule: Rule::Case(whole_texts),
+    },
+    Check {
         id: "calls-need-no-arguments",
         requirement: "tools/optional-arguments",
         scope: Scope::Named,
@@ -97,7 +116,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "tool-calls-are-answered",
         requirement: "tools/calls-answered",
         scope: Scope::Named,
-        expected: "a call has a response or progress within ten seconds",
+        expected: "a call has a response or progress within ten seconds, and within five if other calls of the tool are fast",
         rule: Rule::Case(answered),
     },
 ];
@@ -325,10 +344,82 @@ fn own_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("results", "no read-only tool repeated an argument and was called without it")
 }
 
+/// A call with a result, and the result without its metadata.
+struct Answered<'t, 'a> {
+    call: &'t RequestResponse<'a>,
+    tool: &'a str,
+    arguments: String,
+    result: Value,
+}
+
+/// Judges pairs of calls that were open at the same time by the results of the same calls alone. A tool whose results change may
+/// give any of them, so those of both calls must be stable, differ, and be exchanged.
+fn own_results(transcript: &Transcript<'_>) -> CheckOutcome {
+    let answered: Vec<Answered<'_, '_>> = calls(transcript)
+        .iter()
+        .filter_map(|call| {
+            let mut result = call.success()?.clone();
+            result.as_object_mut()?.remove("_meta");
+            let arguments = call.request.param("arguments").map(Value::to_string).unwrap_or_default();
+            Some(Answered { call: call.request, tool: call.name, arguments, result })
+        })
+        .collect();
+    let is_pair = |[first, second]: &[Answered<'_, '_>; 2]| {
+        let differ = first.tool == second.tool && first.arguments != second.arguments;
+        differ && second.call.request.seq() < first.call.last_frame()
+    };
+    let mut alone: HashMap<(&str, &str), Vec<&Value>> = HashMap::new();
+    let mut pairs = Vec::new();
+    let mut rest = answered.as_slice();
+    while let Some((one, others)) = rest.split_first() {
+        match rest.first_chunk::<2>().filter(|two| is_pair(two)) {
+            Some(pair) => {
+                pairs.push(pair);
+                rest = &rest[2..];
+            }
+            None => {
+                alone.entry((one.tool, &one.arguments)).or_default().push(&one.result);
+                rest = others;
+            }
+        }
+    }
+    let own = |one: &Answered<'_, '_>| match alone.get(&(one.tool, one.arguments.as_str()))?.as_slice() {
+        [first, others @ ..] if !others.is_empty() && others.iter().all(|other| other == first) => Some(*first),
+        _ => None,
+    };
+    let mut findings = Findings::default();
+    for [first, second] in pairs {
+        let (Some(of_first), Some(of_second)) = (own(first), own(second)) else { continue };
+        let exchanged = of_first != of_second && first.result == *of_second && second.result == *of_first;
+        let frames = [first.call.frames(), second.call.frames()].concat();
+        findings.saw(second.call.last_frame());
+        if exchanged {
+            findings.fail(format!("two calls of `{}` have the results of each other", first.tool), frames);
+        }
+    }
+    findings.or_not_applicable("pairs", "no tool with stable results was called twice at once")
+}
+
 /// The first argument that a result repeats, without short words.
 fn repeated_text<'a>(arguments: &'a Value, result: &Value) -> Option<&'a str> {
     let texts = arguments.as_object()?.values().filter_map(Value::as_str);
     texts.filter(|text| text.len() >= UNUSUAL_LENGTH).find(|text| contains(result, text))
+}
+
+/// A server that decodes each block of its input by itself breaks the letters at the ends of blocks.
+fn whole_texts(transcript: &Transcript<'_>) -> CheckOutcome {
+    let long = NOT_ASCII.repeat(UNUSUAL_LENGTH);
+    let repeating = calls(transcript).into_iter().filter_map(|call| {
+        let result = call.success().filter(|result| contains(result, &long))?;
+        let arguments = call.request.param("arguments")?;
+        (contains(arguments, &long) && !contains(arguments, REPLACEMENT)).then_some((call, result))
+    });
+    let fault = |(call, result): &(Call<'_, '_>, &Value)| {
+        let count: usize = texts(result).map(|text| text.matches(REPLACEMENT).count()).sum();
+        (count > 0).then(|| format!("the result of `{}` has {count} replacement characters", call.name))
+    };
+    Findings::from_each(repeating.map(|one| (one.0.request.last_frame(), one)), fault)
+        .or_not_applicable("results", "no tool repeated a long text")
 }
 
 fn contains(value: &Value, text: &str) -> bool {
@@ -406,16 +497,23 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
             progress.extend(message.param("progressToken"));
         }
     }
+    let calls = calls(transcript);
+    let is_fast = |call: &&Call<'_, '_>| {
+        let request = call.request;
+        request.response.is_some_and(|response| response.at_us() < request.request.at_us() + LATE_US)
+    };
+    let fast: HashSet<&str> = calls.iter().filter(is_fast).map(|call| call.name).collect();
     let is_lost = |call: &Call<'_, '_>| {
+        let patience_us = if fast.contains(call.name) { PATIENCE_WITH_FAST_US } else { PATIENCE_US };
         let request = call.request.request;
         let given_up = request.id().and_then(|id| cancelled.get(&id.to_string()).copied());
         let given_up = given_up.or_else(|| closed_at(transcript, request.frame));
-        let waited = given_up.map_or(PATIENCE_US, |at| at.saturating_sub(request.at_us()));
+        let waited = given_up.map_or(patience_us, |at| at.saturating_sub(request.at_us()));
         let token = call.request.param("_meta").and_then(|meta| meta.get("progressToken"));
-        let is_slow = waited < PATIENCE_US || token.is_some_and(|token| progress.contains(&token));
+        let works = !fast.contains(call.name) && token.is_some_and(|token| progress.contains(&token));
+        let is_slow = waited < patience_us || works;
         call.request.response.is_none() && !is_slow && !is_too_large(transcript, request.frame)
     };
-    let calls = calls(transcript);
     let is_late = |call: &Call<'_, '_>| {
         let request = call.request;
         request.response.is_some_and(|response| response.at_us() > request.request.at_us() + LATE_US)

@@ -27,6 +27,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(no_response),
     },
     Check {
+        id: "cancelled-request-has-no-error",
+        requirement: "cancellation/no-further-messages",
+        scope: Scope::Always,
+        expected: "a request that ends because of its cancellation has no response over stdio",
+        rule: Rule::Case(no_error),
+    },
+    Check {
         id: "cancels-no-other-request",
         requirement: "cancellation/no-other-request",
         scope: Scope::Named,
@@ -105,6 +112,38 @@ fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
                     brief(&request.json["id"])
                 );
                 findings.fail(message, [request.seq(), cancel.seq(), response.seq()]);
+            }
+        }
+    }
+    findings.or_not_applicable("cancellations", "no open request was cancelled")
+}
+
+/// A request that cannot be cancelled may have its response, but one with an error because of the cancellation was cancelled.
+fn no_error(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.is_http() {
+        return CheckOutcome::not_applicable("over HTTP the end of the exchange cancels a request");
+    }
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        for cancel in cancellations(session.client_messages()) {
+            let Some(id) = cancel.cancels().map(IdKey::new) else { continue };
+            let earlier = session.requests_with(id).take_while(|request| request.seq() < cancel.seq()).last();
+            let Some(request) = earlier else { continue };
+            let response = session.answer(&request);
+            if response.is_some_and(|response| response.seq() < cancel.seq()) {
+                continue;
+            }
+            findings.saw(cancel.seq());
+            let Some(response) = response.filter(|one| ends_as_cancelled(session, &request, one)) else { continue };
+            let error = brief(response.error().unwrap_or_default());
+            match known::sdk_of_cancelled(&response) {
+                Some(sdk) => {
+                    findings.known(response.seq(), format!("the request is rejected with {error}, as {sdk} does"))
+                }
+                None => findings.fail(
+                    format!("{} is rejected with {error} because of its cancellation", brief(&request.json["id"])),
+                    [request.seq(), cancel.seq(), response.seq()],
+                ),
             }
         }
     }

@@ -22,7 +22,7 @@ static MEDIA_TYPE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 // ISO 8601: a date with or without hyphens, in the calendar, of a week or of the year, and optionally a time.
-static ISO_8601: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static ISO_8601: LazyLock<Regex> = LazyLock::new(|| {
     let month_and_day = "(?:0[1-9]|1[0-2])(?:-?(?:0[1-9]|[12][0-9]|3[01]))?";
     let week = "W(?:0[1-9]|[1-4][0-9]|5[0-3])(?:-?[1-7])?";
     let time = "(?:[01][0-9]|2[0-4])(?::?[0-5][0-9](?::?[0-6][0-9])?)?(?:[.,][0-9]+)?";

@@ -32,7 +32,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "broken-json-code",
         requirement: "messages/parse-error",
         scope: Scope::Named,
-        expected: "a response to broken JSON has the code -32700 (parse error) or -32600",
+        expected: "a response to broken JSON has the code -32700 (parse error)",
         rule: Rule::Case(broken_json_code),
     },
     Check {
@@ -53,28 +53,36 @@ pub(super) fn unknown_request<'t, 'a>(transcript: &'t Transcript<'a>) -> Option<
 }
 
 fn unknown_method(transcript: &Transcript<'_>) -> CheckOutcome {
-    let Some(request) = unknown_request(transcript) else { return CheckOutcome::not_applicable(NO_UNKNOWN_METHOD) };
-    match (request.error(), request.response) {
-        (Some(error), _) => CheckOutcome::passed(format!("the error is {}", brief(error)), request.frames()),
-        (None, Some(response)) => {
-            CheckOutcome::failed(format!("the response is {}", brief(response.json)), request.frames())
-        }
-        (None, None) => CheckOutcome::failed(NO_RESPONSE, request.frames()),
+    if unknown_request(transcript).is_none() {
+        return CheckOutcome::not_applicable(NO_UNKNOWN_METHOD);
     }
+    let fault = |one: &&RequestResponse<'_>| {
+        let response = one.response.map_or_else(|| NO_RESPONSE.to_owned(), |response| brief(response.json));
+        let method = one.request.method().unwrap_or_default();
+        one.error().is_none().then(|| format!("the response to `{method}` is {response}"))
+    };
+    let requests = unknown_requests(transcript).map(|one| (one.last_frame(), one));
+    Findings::from_each(requests, fault).or_not_applicable("methods", NO_UNKNOWN_METHOD)
 }
 
-/// The end of a method that no server has, behind a prefix that servers have.
-const UNKNOWN_SUFFIX: &str = "/workbench-no-such-method";
+/// The end of a method that no server has, behind a prefix that servers have or that JSON-RPC reserves.
+const UNKNOWN_SUFFIX: &str = "workbench-no-such-method";
+
+/// The requests of methods that no server has.
+fn unknown_requests<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t RequestResponse<'a>> {
+    let unknown = transcript.unknown.method.as_deref();
+    transcript.requests().iter().filter(move |one| {
+        one.request.method().is_some_and(|method| Some(method) == unknown || method.ends_with(UNKNOWN_SUFFIX))
+    })
+}
 
 fn unknown_method_code(transcript: &Transcript<'_>) -> CheckOutcome {
     let Some(first) = unknown_request(transcript) else { return CheckOutcome::not_applicable(NO_UNKNOWN_METHOD) };
     if first.code().is_none() {
         return CheckOutcome::Blocked("the method was not rejected with a code".to_owned());
     }
-    let others = transcript.requests().iter();
-    let others = others.filter(|one| one.request.method().is_some_and(|method| method.ends_with(UNKNOWN_SUFFIX)));
     let mut findings = Findings::default();
-    for one in std::iter::once(first).chain(others) {
+    for one in unknown_requests(transcript) {
         match (one.code(), known::sdk_of(one)) {
             (None, _) => {}
             (Some(-32601), _) => findings.saw(one.last_frame()),
@@ -130,15 +138,29 @@ fn responds_after(transcript: &Transcript<'_>, seq: u64) -> CheckOutcome {
     }
 }
 
+/// A longer text may be valid JSON that no parser accepts because of its depth.
+const BROKEN_LENGTH: usize = 500;
+
 fn broken_json_code(transcript: &Transcript<'_>) -> CheckOutcome {
-    let Some(garbage) = transcript.first_broken_json() else { return CheckOutcome::not_applicable(NO_BROKEN_JSON) };
-    let next = transcript.requests().iter().find(|one| one.request.seq() > garbage.seq);
-    let until = next.map_or(u64::MAX, |next| next.request.seq());
-    let errors = transcript.server_messages().filter(|message| (garbage.seq + 1..until).contains(&message.seq()));
-    let errors = errors.filter_map(|message| Some((message.seq(), message.error()?)));
-    let fault = |error: &&serde_json::Value| {
-        (!matches!(error["code"].as_i64(), Some(-32700 | -32600))).then(|| format!("the error is {}", brief(error)))
+    let broken = |frame: &Frame| {
+        let is_text = |text: &str| text.len() < BROKEN_LENGTH && !text.contains(char::REPLACEMENT_CHARACTER);
+        frame.from_client() && matches!(&frame.body, Body::Text(text) if is_text(text))
     };
-    Findings::from_each(errors, fault)
-        .or_not_applicable("errors", "the server does not answer broken JSON, and need not")
+    let mut is_broken = false;
+    let mut findings = Findings::default();
+    let mut messages = transcript.server_messages().peekable();
+    for frame in transcript.evidence.frames.iter().filter(|frame| !matches!(frame.body, Body::Event(_))) {
+        if frame.from_client() {
+            is_broken = broken(frame);
+            continue;
+        }
+        while messages.next_if(|message| message.seq() < frame.seq).is_some() {}
+        let message = messages.next_if(|message| message.seq() == frame.seq);
+        let Some(message) = message.filter(|message| is_broken && known::id_of_none(message)) else { continue };
+        if let Some(error) = message.error() {
+            let is_right = error["code"] == -32700;
+            findings.check(frame.seq, if is_right { Ok(()) } else { Err(format!("the error is {}", brief(error))) });
+        }
+    }
+    findings.or_not_applicable("errors", "the server does not answer broken JSON, and need not")
 }

@@ -57,6 +57,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(origin),
     },
     Check {
+        id: "http-opaque-origin-is-refused",
+        requirement: "transports/opaque-origin",
+        scope: Scope::Named,
+        expected: "a server that rejects foreign origins also rejects the Origin `null`",
+        rule: Rule::Case(opaque_origin),
+    },
+    Check {
         id: "http-missing-session-is-400",
         requirement: "transports/missing-session",
         scope: Scope::Named,
@@ -184,8 +191,24 @@ fn unknown_revision(transcript: &Transcript<'_>) -> CheckOutcome {
     })
 }
 
+/// The origin of pages in a sandbox, and of files.
+const OPAQUE: &str = "null";
+
+fn opaque_origin(transcript: &Transcript<'_>) -> CheckOutcome {
+    // A page of a file may be a client on purpose, so this is less than a foreign origin.
+    match origin(transcript) {
+        CheckOutcome::Passed { .. } => {}
+        _ => return CheckOutcome::not_applicable("the server rejects no foreign origin"),
+    }
+    let all = exchanges(transcript, |frame| header(frame, "origin") == Some(OPAQUE));
+    check_responses(all, "no such message was sent", |_, _, status| {
+        (!(400..500).contains(&status)).then(|| format!("the status is {status}"))
+    })
+}
+
 fn origin(transcript: &Transcript<'_>) -> CheckOutcome {
-    let all: Vec<_> = exchanges(transcript, |frame| header(frame, "origin").is_some()).collect();
+    let is_foreign = |frame: &Frame| header(frame, "origin").is_some_and(|origin| origin != OPAQUE);
+    let all: Vec<_> = exchanges(transcript, is_foreign).collect();
     // A public server decides which origins are valid; to one on this machine a foreign origin never is.
     let local = |frame: &Frame| header(frame, "host").is_some_and(is_loopback);
     if !all.iter().all(|(request, ..)| local(request)) {

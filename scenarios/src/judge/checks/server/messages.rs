@@ -212,8 +212,16 @@ fn undeclared(transcript: &Transcript<'_>) -> CheckOutcome {
     let findings = each(transcript.server_messages(), |message| {
         let method = message.method().filter(|_| message.is_request())?;
         let (_, capability) = needs.iter().find(|(name, _)| *name == method)?;
-        let undeclared = declared.is_none_or(|declared| declared.get(capability).is_none());
-        undeclared.then(|| format!("the server sent `{method}`, although the client did not declare `{capability}`"))
+        let Some(feature) = declared.and_then(|declared| declared.get(capability)) else {
+            return Some(format!("the server sent `{method}`, although the client did not declare `{capability}`"));
+        };
+        let mode = message.param("mode").and_then(Value::as_str).unwrap_or("form");
+        // Without modes a client has forms (2025-11-25, client/elicitation#capabilities).
+        let has_mode =
+            feature.get(mode).is_some() || mode == "form" && feature.as_object().is_some_and(serde_json::Map::is_empty);
+        let undeclared = *capability == "elicitation" && !has_mode;
+        undeclared
+            .then(|| format!("the server sent a request with the mode `{mode}`, which the client did not declare"))
     });
     findings.or_not_applicable("messages", "the server sent no message")
 }

@@ -43,6 +43,27 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
+/// The ends of the names of fields that ask for secrets, as letters and digits in lower case.
+const SECRETS: [&str; 11] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "apikey",
+    "accesstoken",
+    "refreshtoken",
+    "clientsecret",
+    "secretkey",
+    "privatekey",
+    "creditcardnumber",
+    "cardnumber",
+];
+
+/// Whether a field or parameter is named like a secret.
+pub(super) fn is_secret(name: &str) -> bool {
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    SECRETS.iter().any(|secret| name.to_ascii_lowercase().ends_with(secret))
+}
+
 /// Beginnings of stack traces of common runtimes.
 const TRACES: [&str; 6] = [
     "Traceback (most recent call last)",

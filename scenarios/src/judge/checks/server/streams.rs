@@ -72,6 +72,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(one_stream),
     },
     Check {
+        id: "resumed-stream-goes-on-after-the-event",
+        requirement: "transports/resumed-after-the-event",
+        scope: Scope::Always,
+        expected: "a resumed stream does not repeat the message of the event in Last-Event-ID",
+        rule: Rule::Case(repeated_event),
+    },
+    Check {
         id: "resumed-stream-has-its-own-messages",
         requirement: "transports/resumption",
         scope: Scope::Always,
@@ -333,6 +340,20 @@ fn frame_time(transcript: &Transcript<'_>, seq: u64) -> u64 {
     let frames = &transcript.evidence.frames;
     let position = frames.partition_point(|frame| frame.seq < seq);
     frames.get(position).map_or(0, |frame| frame.at_us)
+}
+
+fn repeated_event(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for connection in transcript.connections() {
+        let Some(last) = connection.resumes_after() else { continue };
+        let events = connection.frames.iter().filter(|frame| !frame.from_client() && frame.json().is_some());
+        for frame in events {
+            let repeats = event_id(frame) == Some(last);
+            let text = || format!("the event `{last}` is sent again: {}", frame.json().map_or_else(String::new, brief));
+            findings.check(frame.seq, if repeats { Err(text()) } else { Ok(()) });
+        }
+    }
+    findings.or_not_applicable("messages", "no stream was resumed")
 }
 
 fn resumption(transcript: &Transcript<'_>) -> CheckOutcome {

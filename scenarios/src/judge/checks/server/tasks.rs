@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::has_is_error;
+use super::{content::ISO_8601, has_is_error};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing, quoted},
     transcript::{Message, RequestResponse, Transcript, http::media_type},
@@ -155,6 +155,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(calls::same_result),
     },
     Check {
+        id: "task-times-are-right",
+        requirement: "tasks/times",
+        scope: Scope::Always,
+        expected: "the times of a task are ISO 8601, and that of its creation does not change",
+        rule: Rule::Case(times),
+    },
+    Check {
         id: "task-progress-ends-with-the-task",
         requirement: "tasks/progress-stops",
         scope: Scope::Always,
@@ -207,6 +214,7 @@ fn tasks<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = Task<'t
 struct Observed<'a> {
     id: &'a str,
     status: &'a str,
+    task: &'a Value,
     message: Message<'a>,
     /// The frame of the request to which it responds.
     asked: Option<u64>,
@@ -214,7 +222,7 @@ struct Observed<'a> {
 
 impl<'a> Observed<'a> {
     fn new(task: &'a Value, message: Message<'a>, asked: Option<u64>) -> Option<Self> {
-        Some(Self { id: task.get("taskId")?.as_str()?, status: task.get("status")?.as_str()?, message, asked })
+        Some(Self { id: task.get("taskId")?.as_str()?, status: task.get("status")?.as_str()?, task, message, asked })
     }
 
     fn has_ended(&self) -> bool {
@@ -259,6 +267,25 @@ fn transitions(transcript: &Transcript<'_>) -> CheckOutcome {
         findings.check(one.message.seq(), changed.as_ref().map_or(Ok(()), |end| Err(text(end))));
     }
     findings.or_not_applicable("statuses", NO_TASK)
+}
+
+fn times(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut created: HashMap<&str, &str> = HashMap::new();
+    let mut findings = Findings::default();
+    for one in observed(transcript) {
+        for member in ["createdAt", "lastUpdatedAt"] {
+            // The shape of the message requires them.
+            let Some(time) = one.task.get(member).and_then(Value::as_str) else { continue };
+            let first = if member == "createdAt" { created.entry(one.id).or_insert(time) } else { time };
+            let fault = match first == time {
+                _ if !ISO_8601.is_match(time) => Err(format!("{member} is `{time}`")),
+                false => Err(format!("the task was created at `{first}`, and now at `{time}`")),
+                true => Ok(()),
+            };
+            findings.check(one.message.seq(), fault);
+        }
+    }
+    findings.or_not_applicable("times", NO_TASK)
 }
 
 fn each_task<'t, 'a>(transcript: &'t Transcript<'a>, fault: impl Fn(&Task<'t, 'a>) -> Option<String>) -> CheckOutcome {
@@ -317,13 +344,18 @@ fn id_parameter(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("requests", NO_TASK)
 }
 
-/// The requests for the results of tasks that calls created, the first one of each task.
-fn results<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'a str, &'t RequestResponse<'a>)> {
+/// The requests for the results of tasks that calls created.
+fn all_results<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'a str, &'t RequestResponse<'a>)> {
     let created: HashSet<&str> = tasks(transcript).map(|task| task.id).collect();
-    let mut seen = HashSet::new();
     let all = transcript.requests_of("tasks/result").filter(|one| one.response.is_some());
     let all = all.filter_map(|one| Some((one.param("taskId")?.as_str()?, one)));
-    all.filter(|(id, _)| created.contains(id) && seen.insert(*id)).collect()
+    all.filter(|(id, _)| created.contains(id)).collect()
+}
+
+/// The first request for the result of each task.
+fn results<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'a str, &'t RequestResponse<'a>)> {
+    let mut seen = HashSet::new();
+    all_results(transcript).into_iter().filter(|(id, _)| seen.insert(*id)).collect()
 }
 
 const NO_RESULT: &str = "no result of a task was received";

@@ -8,7 +8,10 @@ use std::{
 use reqwest::Url;
 use serde_json::Value;
 
-use super::modern::{META_CAPABILITIES, meta};
+use super::{
+    modern::{META_CAPABILITIES, meta},
+    security::is_secret,
+};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
     transcript::{IdKey, Message, Session, Transcript},
@@ -91,6 +94,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "the progress token of a request of the server is a string or an integer, and no open request has the same",
         rule: Rule::Case(progress_tokens),
+    },
+    Check {
+        id: "completed-elicitations-were-requested",
+        requirement: "elicitation/completed-id",
+        scope: Scope::Always,
+        expected: "the completion of an elicitation names one that the server requested in the session",
+        rule: Rule::Case(completed),
     },
     Check {
         id: "refused-requests-end-the-call",
@@ -245,6 +255,28 @@ fn user_requests<'a>(transcript: &Transcript<'a>) -> Vec<UserRequest<'a>> {
     messages.chain(inputs.flatten()).collect()
 }
 
+fn completed(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        let mut requested: HashSet<&str> = HashSet::new();
+        for message in session.messages_after(0).filter(|message| !message.by_client()) {
+            let params = [message.params()].into_iter().flatten();
+            let in_error = message.error().and_then(|error| error.pointer("/data/elicitations")?.as_array());
+            let ids = params.chain(in_error.into_iter().flatten()).filter_map(|one| one.get("elicitationId")?.as_str());
+            if !message.is("notifications/elicitation/complete") {
+                requested.extend(ids);
+                continue;
+            }
+            for id in ids {
+                let is_known = requested.contains(id);
+                let fault = (!is_known).then(|| format!("no elicitation of the session had the id `{id}`"));
+                findings.check(message.seq(), fault.map_or(Ok(()), Err));
+            }
+        }
+    }
+    findings.or_not_applicable("notifications", "no elicitation was completed")
+}
+
 fn each_of(
     transcript: &Transcript<'_>,
     method: &str,
@@ -339,21 +371,6 @@ fn is_local(url: &Url) -> bool {
     is_loopback || host == "localhost" || host.ends_with(".localhost")
 }
 
-/// The ends of the names of fields that ask for secrets, as letters and digits in lower case.
-const SECRETS: [&str; 11] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "apikey",
-    "accesstoken",
-    "refreshtoken",
-    "clientsecret",
-    "secretkey",
-    "privatekey",
-    "creditcardnumber",
-    "cardnumber",
-];
-
 /// The fields of a form, by name.
 fn fields<'a>(request: &UserRequest<'a>) -> impl Iterator<Item = (&'a String, &'a Value)> {
     request.params.pointer("/requestedSchema/properties").and_then(Value::as_object).into_iter().flatten()
@@ -366,10 +383,7 @@ fn secrets(transcript: &Transcript<'_>) -> CheckOutcome {
             |field: &Value| field.get("type").is_some_and(|kind| kind == "string") && field.get("enum").is_none();
         let texts = fields(request).filter(|(_, field)| is_text(field));
         let mut names = texts.map(|(name, _)| name);
-        let secret = names.find(|name| {
-            let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-            SECRETS.iter().any(|secret| name.to_ascii_lowercase().ends_with(secret))
-        })?;
+        let secret = names.find(|name| is_secret(name))?;
         Some(format!("a form has the text field `{secret}`"))
     })
 }

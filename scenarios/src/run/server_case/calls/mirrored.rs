@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Planned, SEED};
+use super::{Planned, SEED, fill};
 use crate::{
     arguments::ArgumentGenerator,
     parameter_headers::{MirroredParameter, annotation_fault, encode, in_base64, mirrored},
@@ -71,13 +71,14 @@ fn with_header(mut planned: Planned, parameter: &MirroredParameter, header: Stri
     planned
 }
 
-/// Texts of other values, also one that differs in case only.
+/// Texts of other values, also one that differs in case only. Booleans are in lower case (2026-07-28,
+/// basic/transports/streamable-http#value-encoding).
 fn others(value: &Value, text: &str) -> Vec<String> {
     match value {
-        Value::Bool(flag) => vec![(!flag).to_string()],
+        Value::Bool(flag) => vec![(!flag).to_string(), (if *flag { "True" } else { "False" }).to_owned()],
         Value::Number(number) => number.as_i64().map(|number| (number + 1).to_string()).into_iter().collect(),
         _ => {
-            let other_case: String = text.chars().map(super::in_other_case).collect();
+            let other_case: String = text.chars().map(fill::in_other_case).collect();
             let mut others = vec![format!("{text}-workbench")];
             others.extend(Some(other_case).filter(|other| other != text));
             others

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Failure, MAX_ITEMS};
 use crate::{
-    arguments::prompt_argument,
+    arguments::{prompt_argument, sample},
     evidence::StepError,
     model::{Input, Responses},
     peer::{Outgoing, Peer},
@@ -20,6 +20,8 @@ use crate::{
 const WITHIN: Duration = Duration::from_secs(3);
 /// Maximum number of rounds until a request is complete.
 const MAX_ROUNDS: usize = 5;
+/// Maximum number of pairs of items of which one gets the state of the other.
+const MAX_PAIRS: usize = 3;
 /// The key in the metadata of a request with the capabilities of the client.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -37,6 +39,7 @@ pub(super) async fn take(
         return Err(Failure::Nothing(format!("the server has no item at `{}` that may be used", step.each)));
     }
     let mut answers = Vec::new();
+    let mut asking: Vec<&Target> = Vec::new();
     for target in &targets {
         let Some(answer) = target.send(peer, all_capabilities(), Map::new()).await? else { continue };
         let interim = requested_input(&answer).is_some();
@@ -48,6 +51,12 @@ pub(super) async fn take(
             for responses in &step.responses {
                 answers.extend(target.retry(peer, *responses).await?);
             }
+            asking.push(target);
+        }
+    }
+    if step.responses.contains(&Responses::OtherArguments) {
+        for pair in asking.windows(2).take(MAX_PAIRS) {
+            answers.extend(pair[1].take_state_of(peer, pair[0]).await?);
         }
     }
     Ok(json!({ "answers": answers }))
@@ -131,7 +140,7 @@ impl Target {
         let sent = peer.send(outgoing).await?;
         let response = peer.response(&sent, WITHIN).await;
         if let Some(tool) = self.tool() {
-            peer.note_duration(tool, Duration::from_micros(peer.now_us() - began_us));
+            peer.note_duration(tool, Duration::from_micros(peer.now_us() - began_us), response.is_ok());
         }
         match response {
             Ok(response) => Ok(Some(response)),
@@ -142,6 +151,18 @@ impl Target {
             Err(error) if matches!(error.kind.as_str(), "http-status" | "no-answer") => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Answers the requests of this target with the state of another one.
+    async fn take_state_of(&self, peer: &mut Peer, other: &Self) -> Result<Option<Value>, StepError> {
+        let foreign = other.send(peer, all_capabilities(), Map::new()).await?;
+        let own = self.send(peer, all_capabilities(), Map::new()).await?;
+        let requested = |answer: &Option<Value>| answer.as_ref().and_then(requested_input);
+        let (Some((_, Some(state))), Some((requests, Some(_)))) = (requested(&foreign), requested(&own)) else {
+            return Ok(None);
+        };
+        let Some(more) = retry_params(&requests, Some(state), Responses::OtherArguments) else { return Ok(None) };
+        self.send(peer, all_capabilities(), more).await
     }
 
     /// Sends a new first request, then retries it with responses. Returns the last response.
@@ -240,46 +261,4 @@ fn invalid(schema: &Value) -> Value {
         content[name] = json!({ "workbench": "an object" });
     }
     content
-}
-
-/// A value that a simple schema permits, with the required members of objects.
-fn sample(schema: &Value) -> Value {
-    let first = |key: &str| schema.get(key).and_then(Value::as_array).and_then(|items| items.first());
-    let fixed = schema.get("const").or_else(|| schema.get("default")).or_else(|| first("enum"));
-    if let Some(value) = fixed {
-        return value.clone();
-    }
-    if let Some(choice) = first("oneOf").or_else(|| first("anyOf")) {
-        return sample(choice);
-    }
-    match schema.get("type").and_then(Value::as_str) {
-        Some("integer") => schema.get("minimum").cloned().unwrap_or_else(|| json!(1)),
-        Some("number") => schema.get("minimum").cloned().unwrap_or_else(|| json!(0.5)),
-        Some("boolean") => json!(true),
-        Some("array") => {
-            let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(1).min(10);
-            (0..least).map(|_| sample(&schema["items"])).collect()
-        }
-        Some("null") => Value::Null,
-        Some("string") => json!(sample_text(schema)),
-        _ => {
-            let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-            let members = required.filter_map(Value::as_str);
-            members.map(|name| (name.to_owned(), sample(&schema["properties"][name]))).collect::<Map<_, _>>().into()
-        }
-    }
-}
-
-fn sample_text(schema: &Value) -> String {
-    let text = match schema.get("format").and_then(Value::as_str) {
-        Some("email") => "workbench@example.com",
-        Some("uri") => "https://example.com/workbench",
-        Some("date") => "2026-07-28",
-        Some("date-time") => "2026-07-28T12:00:00Z",
-        _ => "workbench",
-    };
-    let limit = |key: &str| schema.get(key).and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
-    let least = limit("minLength").unwrap_or(0).min(1_000);
-    let padded = format!("{text:x<least$}");
-    padded.chars().take(limit("maxLength").unwrap_or(usize::MAX)).collect()
 }

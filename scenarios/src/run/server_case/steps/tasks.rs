@@ -128,7 +128,8 @@ async fn follow(peer: &mut Peer, id: &str, within: Duration) -> Result<(), StepE
     match peer.response(&result, left).await {
         Err(error) if error.kind == "closed" => return Err(error),
         Err(_) => peer.cancel(&result).await,
-        Ok(_) => {}
+        // Once more, as it must not change.
+        Ok(_) => drop(about(peer, "tasks/result", id).await?),
     }
     about(peer, "tasks/get", id).await?;
     Ok(())

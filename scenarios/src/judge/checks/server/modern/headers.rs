@@ -79,6 +79,11 @@ fn mismatch(transcript: &Transcript<'_>) -> CheckOutcome {
         if request.code() == Some(-32601) && feature.and_then(|feature| transcript.declares(feature)) == Some(false) {
             return CheckOutcome::not_applicable("the server has no such method");
         }
+        if request.response.is_none()
+            && let Some(served) = transcript.reply(request.request.frame).filter(|reply| reply.json().is_some())
+        {
+            return CheckOutcome::failed("the request is served", vec![request.request.seq(), served.seq]);
+        }
         rejected_over(transcript, request, &[-32020], 400)
     };
     let wrong = transcript.requests().iter().filter(|one| is_modern(one) && !headers_match(one.request.frame));

@@ -1,5 +1,7 @@
 //! Input requests: their form, the capabilities that they need, and the retry with the responses.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::{super::has_is_error, META_CAPABILITIES, is_modern, meta, modern_requests};
@@ -97,7 +99,7 @@ pub(in super::super) const CHECKS: &[Check] = &[
         id: "request-state-of-another-request-is-refused",
         requirement: "input/state-bound",
         scope: Scope::Named,
-        expected: "a requestState is not accepted in a call with other arguments",
+        expected: "a requestState is not accepted in a call with other arguments, or in a request for another item",
         rule: Rule::Case(foreign_state),
     },
     Check {
@@ -379,16 +381,17 @@ fn each_retry(
     findings.or_not_applicable("retries", "there was no such retry")
 }
 
-/// Judges the retries with the state of a call of the same tool with other arguments.
+/// Judges the retries with the state of another request: of a call with other arguments, or of another item, if both request
+/// input.
 fn foreign_state(transcript: &Transcript<'_>) -> CheckOutcome {
     let states: Vec<_> =
         interim(transcript).filter_map(|(one, result)| Some((target(one), result.get("requestState")?))).collect();
+    let asking: HashSet<_> = states.iter().map(|((method, item, _), _)| (*method, *item)).collect();
     let foreign = |one: &&RequestResponse<'_>| {
-        let (method, name, arguments) = target(one);
-        let origins = states.iter().filter(|(_, state)| one.param("requestState") == Some(*state));
-        let origins: Vec<_> =
-            origins.map(|(origin, _)| origin).filter(|(of, item, _)| (*of, *item) == (method, name)).collect();
-        !origins.is_empty() && origins.iter().all(|(.., of)| *of != arguments)
+        let own @ (method, item, _) = target(one);
+        let mut origins = states.iter().filter(|(_, state)| one.param("requestState") == Some(*state)).peekable();
+        // An item without a state ignores it.
+        origins.peek().is_some() && asking.contains(&(method, item)) && origins.all(|(origin, _)| *origin != own)
     };
     let retries = modern_requests(transcript).filter(foreign).map(|one| (one.last_frame(), one));
     Findings::from_each(retries, |one| not_completed(one)).or_not_applicable("retries", "there was no such retry")

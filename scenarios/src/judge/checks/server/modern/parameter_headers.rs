@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{all_pass, headers::headers_match, modern_requests, rejected_over};
+use super::{super::security::is_secret, all_pass, headers::headers_match, modern_requests, rejected_over};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
@@ -20,6 +20,13 @@ pub(in super::super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "every x-mcp-header is a unique token on a string, integer or boolean that is reachable by properties",
         rule: Rule::Case(annotations),
+    },
+    Check {
+        id: "sensitive-parameters-have-no-header",
+        requirement: "tools/no-secrets-in-headers",
+        scope: Scope::Always,
+        expected: "no parameter in a header is named like a password, an API key, an access token or a payment card",
+        rule: Rule::Case(sensitive),
     },
     Check {
         id: "http-parameter-headers-are-compared",
@@ -49,6 +56,19 @@ fn annotations(transcript: &Transcript<'_>) -> CheckOutcome {
         ))
     };
     Findings::from_each(annotated, fault).or_not_applicable("tools", "no tool has an annotated parameter")
+}
+
+fn sensitive(transcript: &Transcript<'_>) -> CheckOutcome {
+    let tools = transcript.items("tools/list", "tools");
+    let parameters = tools.flat_map(|(seq, tool)| {
+        let found = tool.get("inputSchema").map(mirrored).unwrap_or_default();
+        found.into_iter().map(move |parameter| (seq, (tool, parameter)))
+    });
+    let fault = |(tool, parameter): &(&Value, MirroredParameter)| {
+        let name = parameter.path.last().filter(|name| is_secret(name))?;
+        Some(format!("`{}` has `{name}` in the header {}", tool["name"].as_str().unwrap_or_default(), parameter.header))
+    };
+    Findings::from_each(parameters, fault).or_not_applicable("parameters", "no tool has an annotated parameter")
 }
 
 /// How a header relates to its argument.

@@ -425,13 +425,16 @@ fn all_notified(transcript: &Transcript<'_>) -> CheckOutcome {
     };
     let mut later = transcript.client_frames().filter(|frame| frame.seq > last);
     let end = later.find(cancels);
-    let in_time = |one: &Message<'_>| {
-        one.seq() > last && end.is_none_or(|end| one.seq() < end.seq && one.at_us() + LAST_US < end.at_us)
-    };
+    let in_time = |one: &Message<'_>| end.is_none_or(|end| one.seq() < end.seq && one.at_us() + LAST_US < end.at_us);
     let mut announced: HashMap<_, HashMap<IdKey<'_>, Vec<u64>>> = HashMap::new();
+    let mut in_all: HashMap<_, HashMap<IdKey<'_>, usize>> = HashMap::new();
     let mut findings = Findings::default();
     for message in transcript.server_messages().filter(|one| is_change(one) && in_time(one)) {
         let (Some(method), Some(id)) = (message.method(), subscription_of(&message)) else { continue };
+        *in_all.entry((method, message.param("uri"))).or_default().entry(IdKey::new(id)).or_default() += 1;
+        if message.seq() < last {
+            continue;
+        }
         findings.saw(message.seq());
         let of_kind = announced.entry((method, message.param("uri"))).or_default();
         of_kind.entry(IdKey::new(id)).or_default().push(message.at_us());
@@ -450,7 +453,13 @@ fn all_notified(transcript: &Transcript<'_>) -> CheckOutcome {
             (message.seq(), of_listen.map_or(&[][..], Vec::as_slice))
         });
         let times: Vec<(u64, &[u64])> = times.collect();
-        let none = times.iter().any(|(_, times)| times.is_empty());
+        // A server may announce the state at the begin of each subscription.
+        let totals = acknowledged.iter().filter(wants).map(|(listen, _)| {
+            let id = listen.request.id_key();
+            id.and_then(|id| in_all.get(&(*method, *uri))?.get(&id).copied()).unwrap_or_default()
+        });
+        let totals: HashSet<usize> = totals.collect();
+        let none = totals.len() > 1 && times.iter().any(|(_, times)| times.is_empty());
         let differ = times.iter().any(|(_, other)| other.len() != times[0].1.len());
         // Subscriptions that poll begin and end at different times, and see a change at different times.
         let twice = times.iter().any(|(_, times)| times.windows(2).any(|pair| pair[1] - pair[0] < TWICE_US));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{NO_TASK, Observed, Task, observed, response, results, tasks};
+use super::{NO_TASK, Observed, Task, all_results, observed, response, tasks};
 use crate::judge::{
     check::{CheckOutcome, Findings, brief},
     transcript::{RequestResponse, Transcript},
@@ -109,18 +109,26 @@ fn plain_result(result: &Value) -> Value {
 
 pub(super) fn same_result(transcript: &Transcript<'_>) -> CheckOutcome {
     let by_id: HashMap<&str, _> = tasks(transcript).map(|task| (task.id, task.call)).collect();
+    let mut first: HashMap<&str, Value> = HashMap::new();
     let mut findings = Findings::default();
-    for (id, one) in results(transcript) {
-        let Some(call) = by_id.get(id) else { continue };
-        let plain: Vec<Value> =
-            plain_calls(transcript, call).into_iter().filter_map(|call| call.result()).map(plain_result).collect();
+    for (id, one) in all_results(transcript) {
+        // A task may be deleted after its lifetime.
+        let Some(result) = one.result().map(plain_result) else { continue };
+        if let Some(before) = first.get(id) {
+            let message = || format!("`tasks/result` had {}, and now has {}", brief(before), response(one));
+            findings.check(one.last_frame(), if *before == result { Ok(()) } else { Err(message()) });
+            continue;
+        }
+        let plain = by_id.get(id).map(|call| plain_calls(transcript, call)).unwrap_or_default();
+        let plain: Vec<Value> = plain.into_iter().filter_map(|call| call.result()).map(plain_result).collect();
         // Only a tool that always returns the same is comparable.
         let stable = plain.len() >= 2 && plain.iter().all(|result| *result == plain[0]);
-        let Some(expected) = plain.first().filter(|_| stable) else { continue };
-        let same = one.result().map(plain_result).as_ref() == Some(expected);
-        let message =
-            || format!("the call without a task has {}, and `tasks/result` has {}", brief(expected), response(one));
-        findings.check(one.last_frame(), if same { Ok(()) } else { Err(message()) });
+        if let Some(expected) = plain.first().filter(|_| stable) {
+            let message =
+                || format!("the call without a task has {}, and `tasks/result` has {}", brief(expected), response(one));
+            findings.check(one.last_frame(), if result == *expected { Ok(()) } else { Err(message()) });
+        }
+        first.insert(id, result);
     }
     findings.or_not_applicable("results", "no task has a comparable call without a task")
 }

@@ -12,6 +12,8 @@ use crate::judge::{
 
 /// A message that was sent before the end of a task may arrive this much later.
 const LATE_US: u64 = 200_000;
+/// The same over stdio, if a response to a later request arrived in between.
+const LATE_IN_ORDER_US: u64 = 20_000;
 /// How long a task may need to go on after its input.
 const RESTORED_US: u64 = 1_000_000;
 
@@ -24,11 +26,21 @@ pub(super) fn stops(transcript: &Transcript<'_>) -> CheckOutcome {
     for message in transcript.server_messages().filter(|message| message.is("notifications/progress")) {
         let token = message.param("progressToken").map(IdKey::new);
         let Some((_, end)) = tokens.iter().find(|(known, _)| Some(*known) == token) else { continue };
-        let late = end.is_some_and(|end| message.at_us() > end.message.at_us() + LATE_US);
+        let late = end.is_some_and(|end| {
+            let in_order = !transcript.is_http() && first_answer_after(transcript, end.message.seq()) < message.seq();
+            message.at_us() > end.message.at_us() + if in_order { LATE_IN_ORDER_US } else { LATE_US }
+        });
         let text = || "progress follows the end of the task".to_owned();
         findings.check(message.seq(), if late { Err(text()) } else { Ok(()) });
     }
     findings.or_not_applicable("notifications", "no task sent progress")
+}
+
+/// The frame of the response to the first request that was sent after a frame.
+fn first_answer_after(transcript: &Transcript<'_>, seq: u64) -> u64 {
+    let requests = transcript.requests();
+    let later = &requests[requests.partition_point(|one| one.request.seq() < seq)..];
+    later.first().and_then(|one| one.response).map_or(u64::MAX, |response| response.seq())
 }
 
 /// The requests that the server sends to the user while tasks, and no other calls, are open.

@@ -72,6 +72,31 @@ pub(super) fn table() -> Vec<Row> {
         .collect()
 }
 
+/// Two calls of a tool, one after another, then both at once with these results, then one after another.
+fn at_once(results: [&str; 2]) -> Talk {
+    let content = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
+    let params = |text: &str| json!({ "name": "a", "arguments": { "x": text } });
+    let alone =
+        |talk: Talk| ["a", "b"].iter().fold(talk, |talk, text| talk.result("tools/call", params(text), content(text)));
+    let ask = |talk: Talk, (id, text): (&str, &str)| {
+        talk.ask(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params(text) }))
+    };
+    let listed = stdio().result("tools/list", json!({}), json!({ "tools": [{ "name": "a" }] }));
+    let open = [("at-once-1", "a"), ("at-once-2", "b")].into_iter().fold(alone(listed), ask);
+    let answered = ["at-once-1", "at-once-2"]
+        .iter()
+        .zip(results)
+        .fold(open, |talk, (id, text)| talk.says(json!({ "jsonrpc": "2.0", "id": id, "result": content(text) })));
+    alone(answered)
+}
+
+/// A call with a long text that has this letter in the result.
+fn repeats(letter: &str) -> Talk {
+    let long = "ü".repeat(100);
+    let content = json!([{ "type": "text", "text": format!("{long}{letter}") }]);
+    called(stdio(), json!({ "name": "a" }), json!({ "x": format!("{long}ü") }), json!({ "content": content }))
+}
+
 fn calls() -> Vec<Row> {
     let input = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
     let typed = json!({ "name": "a", "inputSchema": input });
@@ -123,12 +148,14 @@ fn calls() -> Vec<Row> {
         ),
         ("invalid-arguments-code", refused(-32603), refused(-32602)),
         ("results-follow-the-arguments", echoes("workbench"), echoes("another text")),
+        ("concurrent-calls-have-their-own-results", at_once(["b", "a"]), at_once(["a", "b"])),
         (
             "invalid-arguments-are-tool-errors",
             refused(-32602),
             called(stdio(), typed.clone(), json!({}), json!({ "content": [], "isError": true })),
         ),
         ("tool-failures-are-results", failing(-32603), failing(-32602)),
+        ("long-texts-are-decoded-whole", repeats("\u{fffd}"), repeats("ü")),
         (
             "calls-need-no-arguments",
             without().error("tools/call", json!({ "name": "a" }), -32603),
@@ -250,6 +277,11 @@ fn reads() -> Vec<Row> {
             stdio().error("resources/read", outside, -32002),
         ),
         ("resource-templates-are-valid", template("a:{x"), template("a:{x}")),
+        (
+            "template-reads-have-contents",
+            modern().result("resources/read", json!({ "uri": "a:1" }), json!({ "contents": [] })),
+            modern().error("resources/read", json!({ "uri": "a:1" }), -32602),
+        ),
         (
             "subscription-is-accepted",
             list(["a:1", "a:2"]).error("resources/subscribe", json!({ "uri": "a:1" }), -32601),
@@ -424,6 +456,11 @@ fn others() -> Vec<Row> {
     let keyed = |key: &str| stdio().result("ping", json!({}), json!({ "_meta": { key: 1 } }));
     vec![
         ("no-response-after-cancellation", answered_after(150_000), answered_after(50_000)),
+        (
+            "cancelled-request-has-no-error",
+            rejected_as_cancelled(-32800, "cancelled"),
+            rejected_as_cancelled(0, "Request cancelled"),
+        ),
         ("cancels-no-other-request", three_calls(), three_calls().says(answer(json!(7)))),
         (
             "survives-cancellation",
@@ -472,18 +509,29 @@ fn repeated_progress_after_a_cancellation_was_not_on_its_way() {
     assert!(fails(id, &after(after(cancelled(), 10_000, 1.0), 60_000, 2.0)));
 }
 
+fn refused(id: i64, code: i64, text: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": text } })
+}
+
+/// A call that is cancelled, and then rejected with this error.
+fn cancelled_with(code: i64, text: &str) -> Talk {
+    let cancel = note("notifications/cancelled", json!({ "requestId": 6 }));
+    modern().ask(slow(6)).ask(cancel).says(refused(6, code, text)).result("server/discover", json!({}), json!({}))
+}
+
+/// The same, and a call that is not cancelled and succeeds.
+fn rejected_as_cancelled(code: i64, text: &str) -> Talk {
+    cancelled_with(code, text).ask(slow(7)).says(answer(7))
+}
+
 #[test]
 fn an_error_because_of_a_cancellation_is_a_response() {
-    let refused = |id: i64, code: i64, text: &str| json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": text } });
-    let cancel = note("notifications/cancelled", json!({ "requestId": 6 }));
-    let cancelled =
-        |response: Value| stdio().ask(slow(6)).ask(cancel.clone()).says(response).result("ping", json!({}), json!({}));
-    let rejected = || cancelled(refused(6, -32800, "cancelled"));
-    let id = "no-response-after-cancellation";
-    assert!(fails(id, &rejected().ask(slow(7)).says(answer(7))));
-    assert!(passes(id, &rejected().ask(slow(7)).says(refused(7, -32603, "no network"))), "it fails anyway");
-    let known = cancelled(refused(6, 0, "Request cancelled"));
-    assert!(passes(id, &known.ask(slow(7)).says(answer(7))));
+    let fails_anyway = cancelled_with(-32800, "cancelled").ask(slow(7)).says(refused(7, -32603, "no network"));
+    for id in ["no-response-after-cancellation", "cancelled-request-has-no-error"] {
+        assert!(fails(id, &rejected_as_cancelled(-32800, "cancelled")));
+        assert!(passes(id, &fails_anyway));
+        assert!(passes(id, &rejected_as_cancelled(0, "Request cancelled")));
+    }
 }
 
 #[test]

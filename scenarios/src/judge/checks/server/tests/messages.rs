@@ -7,7 +7,10 @@ pub(super) fn table() -> Vec<Row> {
     let ok = || stdio().result("ping", json!({}), json!({}));
     let unknown = "workbench/no-such-method";
     let strange = json!({ "jsonrpc": "2.0", "method": "notifications/strange" });
-    let broken_json = || stdio().text(Direction::ClientToServer, "{").says(refusal(-32700, json!(null)));
+    let broken_json = |code: i64| {
+        let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": "no" } });
+        stdio().text(Direction::ClientToServer, "{").says(error)
+    };
     vec![
         ("jsonrpc-version", stdio().ask(call("ping")).says(json!({ "id": 1, "result": {} })), ok()),
         (
@@ -62,11 +65,7 @@ pub(super) fn table() -> Vec<Row> {
             stdio().text(Direction::ClientToServer, "{").ask(call("ping")),
             stdio().text(Direction::ClientToServer, "{").result("ping", json!({}), json!({})),
         ),
-        (
-            "broken-json-code",
-            stdio().text(Direction::ClientToServer, "{").says(refusal(-32603, json!(null))),
-            broken_json(),
-        ),
+        ("broken-json-code", broken_json(-32600), broken_json(-32700)),
         (
             "survives-unknown-notification",
             stdio().ask(strange.clone()).ask(call("ping")),

@@ -165,7 +165,12 @@ fn headers() -> Vec<Row> {
 
 /// The list of a tool with one annotated parameter of a type.
 fn listed(kind: &str) -> Talk {
-    let schema = json!({ "type": "object", "properties": { "a": { "type": kind, "x-mcp-header": "A" } } });
+    listed_with("a", kind)
+}
+
+/// The same, with a name of the parameter.
+fn listed_with(name: &str, kind: &str) -> Talk {
+    let schema = json!({ "type": "object", "properties": { name: { "type": kind, "x-mcp-header": "A" } } });
     let tools = json!({ "tools": [{ "name": "t", "inputSchema": schema }] });
     modern_http().ask(ask(json!(1), "tools/list", json!({}))).says(reply(json!(1), tools))
 }
@@ -204,6 +209,7 @@ fn parameters() -> Vec<Row> {
     let result = || reply(json!(2), json!({ "content": [] }));
     vec![
         ("parameter-header-annotations", listed("number"), listed("integer")),
+        ("sensitive-parameters-have-no-header", listed_with("api_key", "string"), listed("string")),
         (
             "http-parameter-headers-are-compared",
             call("string", "x", json!("y"), 200, result()),

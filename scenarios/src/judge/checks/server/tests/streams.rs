@@ -69,6 +69,12 @@ fn resumed(message: Value) -> Talk {
     says(talk.bodiless("GET", &RESUMED), Some("a-2"), message)
 }
 
+/// A stream that is resumed after the event `a-1`, and then has an event with this id.
+fn resumed_with(id: &str) -> Talk {
+    let talk = says(says(post(1), Some("a-1"), progress()), Some("a-2"), reply(1));
+    says(talk.bodiless("GET", &RESUMED), Some(id), progress())
+}
+
 /// Two equal calls. The connection of the second one is lost, and the stream that resumes it has this message.
 fn lost(message: Option<Value>) -> Talk {
     let call = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "slow" } });
@@ -141,6 +147,7 @@ pub(super) fn table() -> Vec<Row> {
         ("response-on-the-stream-of-its-request", misplaced(), says(post(1), None, reply(1))),
         ("message-on-one-stream", both(progress(), progress()), both(progress(), ping(9))),
         ("resumed-stream-has-its-own-messages", resumed(reply(2)), resumed(reply(1))),
+        ("resumed-stream-goes-on-after-the-event", resumed_with("a-1"), resumed_with("a-2")),
         ("call-outlives-its-connection", lost(None), lost(Some(reply(2)))),
         ("sessions-are-separate", says(get(&OTHER), None, progress()), says(get(&OTHER), None, ping(3))),
         (

@@ -272,6 +272,15 @@ fn task_rows() -> Vec<Row> {
             without_tasks(content("a")),
         ),
         ("task-result-is-that-of-the-call", compared("b"), compared("a")),
+        (
+            "task-times-are-right",
+            get(
+                called(json!({ "task": { "taskId": "a", "status": "working", "createdAt": "2026-01-01T00:00:01Z" } })),
+                "a",
+                "working",
+            ),
+            get(created("a"), "a", "working"),
+        ),
         ("task-progress-ends-with-the-task", progress_after_end(1_000_000), progress_after_end(0)),
         (
             "request-of-a-task-names-it",
@@ -280,6 +289,13 @@ fn task_rows() -> Vec<Row> {
         ),
         ("task-goes-on-after-its-input", after_input("input_required"), after_input("working")),
     ]
+}
+
+/// The elicitation `a`, and the completion of this one.
+fn completes(id: &str) -> Talk {
+    let talk = elicited(json!({ "mode": "url", "message": "?", "elicitationId": "a", "url": "https://a.example/" }));
+    let params = json!({ "elicitationId": id });
+    talk.says(json!({ "jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": params }))
 }
 
 fn user_request_rows() -> Vec<Row> {
@@ -325,6 +341,7 @@ fn user_request_rows() -> Vec<Row> {
             elicited(json!({ "message": "?" })),
         ),
         ("task-is-cancelled-by-its-request", cancelled("u-1"), cancelled("u-2")),
+        ("completed-elicitations-were-requested", completes("b"), completes("a")),
         ("refused-requests-end-the-call", declined(4, false), declined(4, true)),
         ("server-progress-tokens", elicited(token(json!(1.5))), elicited(token(json!("a")))),
         ("server-pings-are-limited", pinged(60), pinged(3)),
@@ -344,4 +361,11 @@ fn a_refused_call_that_hangs_is_compared_with_an_accepted_one() {
     // The tool may be slow.
     assert!(matches!(super::outcome_of(id, &rejected(1_000)), CheckOutcome::NotApplicable(_)));
     assert!(matches!(super::outcome_of(id, &declined(2, false)), CheckOutcome::NotApplicable(_)));
+}
+
+#[test]
+fn a_result_that_is_read_twice_stays_the_same() {
+    let id = "task-result-is-that-of-the-call";
+    assert!(fails(id, &outcome_of(compared("a"), content("b"))));
+    assert!(!fails(id, &outcome_of(compared("a"), related(content("a"), "a"))));
 }

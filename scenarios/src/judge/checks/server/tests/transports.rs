@@ -8,6 +8,10 @@ pub(super) fn table() -> Vec<Row> {
         ObservedProcess { pid: 2, parent: 1, command: "sleep".to_owned(), server: true, first_us: 0, last_us: 9 };
     let strange =
         |code: u16| http().post(&[("mcp-protocol-version", "1999-01-01")], call("ping")).says_with(code, json!({}));
+    let opaque = |code: u16| {
+        let refused = http().post(&[("origin", "http://evil.invalid")], call("ping")).says_with(403, json!({}));
+        refused.post(&[("origin", "null")], call("ping")).says_with(code, json!({}))
+    };
     let origin = |code: u16| http().post(&[("origin", "http://evil.invalid")], call("ping")).says_with(code, json!({}));
     let without = |code: u16| http().ask(call("ping")).says_with(code, json!({}));
     let delete = |code: u16| http().bodiless("DELETE", &session()).replies(code, "");
@@ -44,6 +48,7 @@ pub(super) fn table() -> Vec<Row> {
         ),
         ("http-unsupported-revision-is-400", strange(200), strange(400)),
         ("http-foreign-origin-is-refused", origin(200), origin(403)),
+        ("http-opaque-origin-is-refused", opaque(200), opaque(403)),
         ("http-missing-session-is-400", without(404), without(400)),
         // A 400 is no working DELETE.
         ("http-delete-ends-the-session-or-405", delete(400), delete(204)),
