@@ -44,7 +44,7 @@ pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer
 pub(crate) use transcript::{same_id, same_text};
 
 use http::HttpPeer;
-pub(crate) use http::{Headers, SESSION, TITLE_CASE};
+pub(crate) use http::{Headers, KEPT, SESSION, TITLE_CASE};
 pub(crate) use slow_calls::NO_RESPONSE;
 use slow_calls::{AFTER_UNSUBSCRIBE, SlowCalls};
 use sse::SsePeer;
@@ -52,6 +52,8 @@ use stdio::StdioPeer;
 use target::{headers, secrets};
 use transcript::{State, TranscriptRecorder};
 
+/// Number of messages after which a server may end a session.
+const MANY: usize = 20;
 /// Shortest default timeout of a response.
 const SHORTEST: Duration = Duration::from_secs(2);
 /// Timeout of a response to a method that had no response before.
@@ -242,6 +244,18 @@ impl Peer {
     /// Whether the server closed the connection, or does not respond to a simple request.
     pub(crate) async fn is_lost(&mut self) -> bool {
         !self.responds(self.response_timeout(None)).await
+    }
+
+    /// Whether a request failed because the server ended the session, as it may at any time (2025-11-25, basic/transports#session-management).
+    /// One that ends it after a few requests is broken.
+    pub(crate) async fn session_has_ended(&mut self, error: &StepError) -> bool {
+        let is_unknown = |error: &StepError| error.kind == "http-status" && error.code == Some(404);
+        if self.revision.is_modern() || self.received() < MANY || !is_unknown(error) {
+            return false;
+        }
+        let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
+        let response = self.request(ping, self.response_timeout(None)).await;
+        response.is_err_and(|error| is_unknown(&error))
     }
 
     /// Whether the server responds to a simple request.
@@ -560,7 +574,7 @@ fn dead_end(state: &State, sent: &Sent) -> Option<Result<Value, StepError>> {
             (None, None) => "no HTTP response".to_owned(),
         };
         let kind = if ended.status.is_some_and(|status| status >= 400) { "http-status" } else { "no-answer" };
-        return Some(Err(failure(kind, message)));
+        return Some(Err(StepError { code: ended.status.map(i64::from), ..failure(kind, message) }));
     }
     state.closed.as_ref().map(|why| Err(failure("closed", why.clone())))
 }

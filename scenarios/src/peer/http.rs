@@ -441,7 +441,7 @@ fn client_builder(url: &Url) -> reqwest::ClientBuilder {
 }
 
 /// Replaces the session id and other credentials in records.
-const KEPT: &str = "[session]";
+pub(crate) const KEPT: &str = "[session]";
 
 /// The envelope of a response, without the values of headers that can contain credentials.
 pub(super) fn envelope(response: &Response) -> Http {

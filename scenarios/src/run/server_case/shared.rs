@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     evidence::{Evidence, Outcome, StepOutcome},
     model::{Revision, Scenario, ServerStep},
-    peer::{FinishedPeer, Peer, ProbeResult, ServerTarget},
+    peer::{FinishedPeer, KEPT, Peer, ProbeResult, SESSION, ServerTarget},
     run::ToolPolicy,
 };
 
-use super::{Timeouts, description, handshake, ownership, run_server_case, take_steps};
+use super::{Timeouts, description, handshake, ownership, run_server_case, steps::SESSION_ENDED, take_steps};
 
 /// Maximum number of sessions for the scenarios of a revision. A server that ends more of them is not tested further.
-const MAX_SESSIONS: usize = 4;
+const MAX_SESSIONS: usize = 8;
 
 /// Maximum time of the sessions for the scenarios of a revision.
 const MAX_TIME: Duration = Duration::from_secs(90);
@@ -147,7 +147,8 @@ impl SharedSession<'_> {
             let (from, began_us) = (peer.frame_count(), peer.now_us());
             let mut steps = vec![greeted.clone()];
             let timed_out = take_steps(&mut peer, scenario, self.call_tools, &mut steps).await;
-            let lost = steps.iter().any(|step| is_lost(&step.outcome)) && peer.is_lost().await;
+            let lost = steps.iter().any(|step| has_ended(&step.outcome))
+                || steps.iter().any(|step| is_lost(&step.outcome)) && peer.is_lost().await;
             let frames = from..peer.frame_count();
             parts.push(Part { frames, steps, timed_out, began_us, ended_us: peer.now_us() });
             if lost || ends_session(scenario) {
@@ -233,17 +234,27 @@ fn ends_session(scenario: &Scenario) -> bool {
     scenario.steps.server().iter().any(|step| matches!(step, ServerStep::Close(_) | ServerStep::Terminate(_)))
 }
 
-/// Adds the frames of a later session, with numbers and times after those before.
-fn append(whole: &mut Evidence, frames: Vec<Frame>) {
+/// Adds the frames of a later session, with numbers and times after those before, and another name of the session.
+fn append(whole: &mut Evidence, mut frames: Vec<Frame>) {
     let seq = whole.frames.last().map_or(0, |frame| frame.seq + 1);
     let connection = whole.frames.iter().map(|frame| frame.connection + 1).max().unwrap_or(0);
     let elapsed_us = whole.elapsed_us;
+    if seq > 0 {
+        let http = frames.iter_mut().filter_map(|frame| frame.http.as_mut());
+        let ids = http.filter_map(|http| http.headers.get_mut(SESSION)).filter(|id| *id == KEPT);
+        ids.for_each(|id| *id = format!("[later session {connection}]"));
+    }
     whole.frames.extend(frames.into_iter().map(|frame| Frame {
         seq: frame.seq + seq,
         at_us: frame.at_us + elapsed_us,
         connection: frame.connection + connection,
         ..frame
     }));
+}
+
+/// Whether the session has ended.
+fn has_ended(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Skipped(why) if why == SESSION_ENDED)
 }
 
 /// Whether a step suggests that the server no longer responds.

@@ -31,6 +31,8 @@ const REPEATED: Duration = Duration::from_secs(5);
 const FEW_RESPONSES: usize = 20;
 /// Default maximum number of requests of a step with `each`.
 const MAX_ITEMS: usize = 20;
+/// Why a step has no value after the end of a session.
+pub(super) const SESSION_ENDED: &str = "the server ended the session, which it may";
 /// Default maximum number of pages.
 const MAX_PAGES: usize = 100;
 
@@ -102,6 +104,7 @@ async fn request(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Va
         return Ok(repeated(peer, &outgoing, count, within).await?);
     }
     let response = match peer.request(outgoing, within).await {
+        Err(error) if peer.session_has_ended(&error).await => return Err(Failure::Nothing(SESSION_ENDED.to_owned())),
         // An error status without a response: a check judges it.
         Err(error) if step.either && error.kind == "http-status" => return Err(Failure::Nothing(error.message)),
         response => response?,
@@ -147,7 +150,10 @@ async fn repeated(peer: &mut Peer, outgoing: &Outgoing, count: u16, within: Dura
     // A slow server gets fewer requests.
     while durations.len() < usize::from(count) && peer.now_us() < deadline {
         let began_us = peer.now_us();
-        peer.request(outgoing.clone(), within).await?;
+        match peer.request(outgoing.clone(), within).await {
+            Err(error) if !durations.is_empty() && peer.session_has_ended(&error).await => break,
+            response => response?,
+        };
         durations.push(peer.now_us() - began_us);
         if durations.len() == usize::from(count) / 10 {
             first_kb = peer.memory_kb().await;

@@ -85,6 +85,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(own_results),
     },
     Check {
+        id: "calls-may-have-metadata",
+        requirement: "tools/calls-with-metadata",
+        scope: Scope::Named,
+        expected: "a call with a progress token is not rejected if the same call without `_meta` has a result",
+        rule: Rule::Case(with_metadata),
+    },
+    Check {
         id: "long-texts-are-decoded-whole",
         requirement: "messages/utf-8",
         scope: Scope::Named,
@@ -404,6 +411,22 @@ fn own_results(transcript: &Transcript<'_>) -> CheckOutcome {
 fn repeated_text<'a>(arguments: &'a Value, result: &Value) -> Option<&'a str> {
     let texts = arguments.as_object()?.values().filter_map(Value::as_str);
     texts.filter(|text| text.len() >= UNUSUAL_LENGTH).find(|text| contains(result, text))
+}
+
+/// Only 2024-11-05 to 2025-11-25 have calls without metadata.
+fn with_metadata(transcript: &Transcript<'_>) -> CheckOutcome {
+    let calls = calls(transcript);
+    let arguments = |call: &Call<'_, '_>| call.request.param("arguments").map(Value::to_string).unwrap_or_default();
+    let (with, without): (Vec<_>, Vec<_>) = calls.iter().partition(|call| call.request.param("_meta").is_some());
+    let succeeds: HashSet<(&str, String)> =
+        without.iter().filter(|call| call.success().is_some()).map(|call| (call.name, arguments(call))).collect();
+    let compared = with.into_iter().filter(|call| succeeds.contains(&(call.name, arguments(call))));
+    let fault = |call: &&Call<'_, '_>| {
+        let error = call.request.error().filter(|_| matches!(call.request.code(), Some(-32602 | -32600)))?;
+        Some(format!("the call of `{}` is rejected with {}", call.name, brief(error)))
+    };
+    Findings::from_each(compared.map(|call| (call.request.last_frame(), call)), fault)
+        .or_not_applicable("calls", "no call was made with and without metadata")
 }
 
 /// A server that decodes each block of its input by itself breaks the letters at the ends of blocks.

@@ -90,6 +90,12 @@ fn at_once(results: [&str; 2]) -> Talk {
     alone(answered)
 }
 
+/// A call that succeeds, and with a progress token is rejected with this code.
+fn with_and_without(code: i64) -> Talk {
+    let params = json!({ "name": "a", "arguments": {}, "_meta": { "progressToken": 1 } });
+    called(stdio(), json!({ "name": "a" }), json!({}), json!({ "content": [] })).error("tools/call", params, code)
+}
+
 /// A call with a long text that has this letter in the result.
 fn repeats(letter: &str) -> Talk {
     let long = "ü".repeat(100);
@@ -155,6 +161,7 @@ fn calls() -> Vec<Row> {
             called(stdio(), typed.clone(), json!({}), json!({ "content": [], "isError": true })),
         ),
         ("tool-failures-are-results", failing(-32603), failing(-32602)),
+        ("calls-may-have-metadata", with_and_without(-32602), with_and_without(-32603)),
         ("long-texts-are-decoded-whole", repeats("\u{fffd}"), repeats("ü")),
         (
             "calls-need-no-arguments",
