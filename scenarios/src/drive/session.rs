@@ -7,8 +7,8 @@ use std::{
 };
 
 use client::{
-    CallError, ConnectOptions, Connection, EventSink, HostLink, NameLimit, RevisionChoice, ServerConfig,
-    ShutdownGracePeriods, ToolCatalog, ToolList, ToolResult, connect_with,
+    CallError, ConnectOptions, Connection, Era, EventSink, HostLink, NameLimit, RevisionChoice, ServerConfig,
+    ShutdownGracePeriods, ToolCatalog, ToolList, ToolResult, Transport, connect_with,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -112,6 +112,22 @@ impl<'a> Session<'a> {
     pub(super) async fn connect(&mut self, name: &str, timeout: Option<Duration>) -> Outcome {
         let attempt = self.attempt(name, timeout).await;
         self.keep(name, attempt)
+    }
+
+    /// Starts a server without a handshake again whose process exited, as a manager does on demand (2026-07-28,
+    /// basic/transports/stdio#unexpected-termination).
+    pub(super) async fn restart(&mut self, server: Option<&str>) {
+        let Some(name) = self.server_name(server) else { return };
+        let has_exited = |connection: &Connection| {
+            connection.is_closed() && connection.era() == Era::Modern && connection.transport() == Transport::Stdio
+        };
+        if self.connections.get(&name).is_some_and(has_exited)
+            && let Some(connection) = self.connections.remove(&name)
+        {
+            connection.close().await;
+            // The call reports a failed start.
+            let _ = self.connect(&name, None).await;
+        }
     }
 
     async fn attempt(&self, name: &str, timeout: Option<Duration>) -> Result<Connection, Outcome> {
