@@ -1,6 +1,6 @@
 // The contract of mcp-workbench for clients in JavaScript (docs/clients.md): runs the steps of a case and reports them.
-// An SDK's adapter implements `connect`, `disconnect`, `declared` (the capabilities of a server), `request` (a method of the SDK's client) and `call`, and
-// calls `notice` for what it observes.
+// An SDK's adapter implements `connect`, `disconnect`, `declared` (the capabilities of a server), `request` (a method of the SDK's client) and `call`, for
+// 2026-07-28 also `subscribe`, and calls `notice` for what it observes.
 import { appendFileSync } from 'node:fs';
 
 export const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT);
@@ -24,9 +24,13 @@ export const capabilities = {
 };
 let roots = user.roots;
 
+/** Waits for the user to respond. */
+const considered = () => new Promise((resolve) => setTimeout(resolve, ms(user.delay) ?? 0));
+
 /** The user's answers to requests of servers. */
 export const answers = {
-  elicitation({ params }) {
+  async elicitation({ params }) {
+    await considered();
     if (params.mode === 'url') return { action: user.url };
     // Nobody answers if the user is absent.
     if (!user.form?.accept) return { action: user.form === 'absent' ? 'cancel' : user.form };
@@ -34,12 +38,11 @@ export const answers = {
     const defaults = Object.fromEntries(fields.map(([name, field]) => [name, field.default]));
     return { action: 'accept', content: { ...defaults, ...user.form.accept } };
   },
-  sampling: () => ({
-    role: 'assistant',
-    model: 'model',
-    stopReason: 'endTurn',
-    content: { type: 'text', text: user.sampling },
-  }),
+  async sampling() {
+    await considered();
+    const content = { type: 'text', text: user.sampling };
+    return { role: 'assistant', model: 'model', stopReason: 'endTurn', content };
+  },
   roots: () => ({ roots }),
 };
 
@@ -86,7 +89,7 @@ const LISTS = {
 };
 
 /** Runs the steps. `kindOf` names the kind of an SDK's error. */
-export async function run({ connect, disconnect, declared, request, call, rootsChanged, kindOf }) {
+export async function run({ connect, disconnect, declared, request, call, subscribe, rootsChanged, kindOf }) {
   const connected = new Set();
   const started = new Map();
   const every = Object.keys(servers);
@@ -124,15 +127,26 @@ export async function run({ connect, disconnect, declared, request, call, rootsC
     check(options, capability);
     return request(one(options), method, params(options), { timeout: ms(setup.call_timeout) });
   };
-  /** A request that 2026-07-28 has not. */
-  const legacy = (capability, ...asked) => async (options) => {
-    check(options, capability);
-    if (revision >= '2026-07-28') throw new Skipped('the adapter has no such step in 2026-07-28');
-    await asking(capability, ...asked)(options);
+  /** The subscriptions to resources, and the metadata of calls (2026-07-28). */
+  const subscriptions = new Map();
+  let meta;
+  /** What 2026-07-28 has instead of requests: subscriptions, and the log level in each call. */
+  const modern = {
+    subscribe: async (options) => {
+      check(options, 'resources.subscribe');
+      subscriptions.set(options.uri, await subscribe(one(options), options.uri));
+    },
+    unsubscribe: async ({ uri }) => {
+      await subscriptions.get(uri).close();
+    },
+    'log-level': ({ level }) => {
+      meta = { 'io.modelcontextprotocol/logLevel': level };
+    },
   };
   const itemsOf = (kind) => async (options) => ({ [LISTS[kind][1]]: await list(one(options), kind) });
   const calling = (options, signal) =>
     call(one(options), options.tool, options.arguments, {
+      meta,
       signal,
       timeout: ms(options.timeout ?? setup.call_timeout),
       ceiling: ms(options.ceiling ?? setup.call_ceiling),
@@ -158,15 +172,15 @@ export async function run({ connect, disconnect, declared, request, call, rootsC
     'resource-templates': itemsOf('resource-templates'),
     prompts: itemsOf('prompts'),
     read: asking('resources', 'readResource', ({ uri }) => ({ uri })),
-    subscribe: legacy('resources.subscribe', 'subscribeResource', ({ uri }) => ({ uri })),
-    unsubscribe: legacy('resources.subscribe', 'unsubscribeResource', ({ uri }) => ({ uri })),
+    subscribe: asking('resources.subscribe', 'subscribeResource', ({ uri }) => ({ uri })),
+    unsubscribe: asking('resources.subscribe', 'unsubscribeResource', ({ uri }) => ({ uri })),
     prompt: asking('prompts', 'getPrompt', ({ name, arguments: values }) => ({ name, arguments: values })),
     complete: asking('completions', 'complete', ({ prompt, template, argument, value, context }) => ({
       ref: prompt === undefined ? { type: 'ref/resource', uri: template } : { type: 'ref/prompt', name: prompt },
       argument: { name: argument, value },
       ...(context && { context: { arguments: context } }),
     })),
-    'log-level': legacy('logging', 'setLoggingLevel', ({ level }) => level),
+    'log-level': asking('logging', 'setLoggingLevel', ({ level }) => level),
     call: (options) => calling(options),
     start: (options) => {
       const abort = new AbortController();
@@ -192,8 +206,10 @@ export async function run({ connect, disconnect, declared, request, call, rootsC
     },
     roots: (options) => {
       roots = options.roots;
-      return rootsChanged([...connected]);
+      // Servers of 2026-07-28 are not notified: they request the roots when they need them.
+      return revision < '2026-07-28' && rootsChanged([...connected]);
     },
+    ...(revision >= '2026-07-28' && modern),
   };
 
   const perform = async (step, server, action) => {

@@ -36,7 +36,7 @@ EVENTS = {
 }
 
 
-# Requests that 2026-07-28 has not.
+# Requests that 2026-07-28 has replaced: by a subscription, or by the level in each call.
 REMOVED = {"subscribe_resource", "unsubscribe_resource", "set_logging_level"}
 FEATURES = {"resources", "resource-templates", "prompts", "read", "subscribe", "unsubscribe", "prompt", "complete", "log-level"}
 
@@ -87,6 +87,11 @@ def notified(server, message):
         notice(event, server, plain(message).get("params"))
 
 
+async def considered():
+    """Waits for the user to respond."""
+    await asyncio.sleep(seconds(user.get("delay")) or 0)
+
+
 def filled_form(schema):
     """The user's answer to a form: an action, and the content."""
     form = user["form"]
@@ -101,18 +106,18 @@ class Runner:
     """Runs the steps. Each connection is opened and closed in a task of its own, as task groups require."""
 
     def __init__(self, sdk):
-        self.sdk, self.sessions, self.closing, self.started = sdk, {}, {}, {}
+        self.sdk, self.sessions, self.closing, self.started, self.subscriptions = sdk, {}, {}, {}, {}
 
     def one(self, options):
         return options.get("server") or next(iter(servers))
 
-    async def open(self, server, timeout=None):
+    async def held(self, context, timeout=None):
+        """Enters a context in a task of its own. Returns its value, and what leaves it."""
         opened, close = asyncio.get_running_loop().create_future(), asyncio.Event()
 
         async def live():
             try:
-                async with self.sdk.connection(server) as (session, value):
-                    self.sessions[server] = session
+                async with context as value:
                     opened.set_result(value)
                     await close.wait()
             except Exception as error:
@@ -121,19 +126,28 @@ class Runner:
 
         task = asyncio.create_task(live())
         try:
-            value = await asyncio.wait_for(asyncio.shield(opened), seconds(timeout or setup.get("startup_timeout")))
+            value = await asyncio.wait_for(asyncio.shield(opened), timeout)
         except TimeoutError:
             task.cancel()
-            raise TimedOut("no response to the handshake") from None
-        self.closing[server] = (close, task)
-        return {"server": server, "transport": servers[server]["transport"], **value}
+            raise TimedOut("no response in time") from None
+        return value, (close, task)
 
-    async def close(self, server):
-        close, task = self.closing.pop(server)
-        self.sessions.pop(server, None)
+    async def leave(self, close, task):
         close.set()
         await asyncio.wait([task], timeout=10)
         return {"ended": task.done()}
+
+    async def open(self, server, timeout=None):
+        timeout = seconds(timeout or setup.get("startup_timeout"))
+        (session, value), self.closing[server] = await self.held(self.sdk.connection(server), timeout)
+        self.sessions[server] = session
+        return {"server": server, "transport": servers[server]["transport"], **value}
+
+    async def close(self, server):
+        for key in [key for key in self.subscriptions if key[0] == server]:
+            await self.leave(*self.subscriptions.pop(key))
+        self.sessions.pop(server, None)
+        return await self.leave(*self.closing.pop(server))
 
     async def connect(self, options):
         if options.get("server") or len(servers) == 1:
@@ -182,9 +196,20 @@ class Runner:
         if found is None or (part and not found.get(part)):
             raise RuntimeError(f"the server does not declare {capability}")
         if method in REMOVED and revision >= "2026-07-28":
-            raise Skipped("the adapter has no such step in 2026-07-28")
+            return await self.replaced(kind, session, options)
         result = await self.in_time(getattr(session, method)(*arguments))
         return None if method in REMOVED else plain(result)
+
+    async def replaced(self, kind, session, options):
+        """The steps that are no requests in 2026-07-28."""
+        if kind == "log-level":
+            self.sdk.meta = {"io.modelcontextprotocol/logLevel": options["level"]}
+            return
+        key = self.one(options), options["uri"]
+        if kind == "subscribe":
+            _, self.subscriptions[key] = await self.held(self.sdk.subscription(session, options["uri"]))
+        else:
+            await self.leave(*self.subscriptions.pop(key))
 
     def request(self, kind, options):
         """The method of the SDK for a step, its arguments, and the capability."""
@@ -243,7 +268,8 @@ class Runner:
 
     async def roots(self, options):
         user["roots"] = options["roots"]
-        for session in self.sessions.values():
+        # Servers of 2026-07-28 are not notified: they request the roots when they need them.
+        for session in self.sessions.values() if revision < "2026-07-28" else []:
             await session.send_roots_list_changed()
 
     async def perform(self, step, server, action):

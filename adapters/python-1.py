@@ -9,7 +9,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamablehttp_client
 from mcp.shared.exceptions import McpError
 
-from contract import filled_form, notice, notified, plain, run, servers, setup, user
+from contract import considered, filled_form, notice, notified, plain, run, servers, setup, user
 
 
 def transport(endpoint):
@@ -21,6 +21,7 @@ def transport(endpoint):
 
 
 async def elicited(_, params):
+    await considered()
     if getattr(params, "mode", "form") == "url":
         return types.ElicitResult(action=user["url"])
     action, content = filled_form(params.requestedSchema)
@@ -28,6 +29,7 @@ async def elicited(_, params):
 
 
 async def sampled(_, params):
+    await considered()
     content = types.TextContent(type="text", text=user["sampling"])
     return types.CreateMessageResult(role="assistant", model="model", stopReason="endTurn", content=content)
 

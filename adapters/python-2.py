@@ -11,7 +11,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from contract import filled_form, notice, notified, plain, revision, run, servers, setup, user
+from contract import considered, filled_form, notice, notified, plain, revision, run, servers, setup, user
 
 warnings.simplefilter("ignore")
 
@@ -26,6 +26,7 @@ def target(endpoint):
 
 
 async def elicited(_, params):
+    await considered()
     if getattr(params, "mode", "form") == "url":
         return types.ElicitResult(action=user["url"])
     action, content = filled_form(params.requested_schema)
@@ -33,6 +34,7 @@ async def elicited(_, params):
 
 
 async def sampled(_, params):
+    await considered()
     content = types.TextContent(type="text", text=user["sampling"])
     return types.CreateMessageResult(role="assistant", model="model", stop_reason="endTurn", content=content)
 
@@ -42,6 +44,9 @@ async def rooted(_):
 
 
 class Sdk:
+    # The metadata of calls: the log level.
+    meta = None
+
     @asynccontextmanager
     async def connection(self, server):
         async def handle(message):
@@ -66,6 +71,9 @@ class Sdk:
     def declared(self, client):
         return plain(client.server_capabilities)
 
+    def subscription(self, client, uri):
+        return client.listen(resource_subscriptions=[uri])
+
     def reference(self, options):
         if "prompt" in options:
             return types.PromptReference(type="ref/prompt", name=options["prompt"])
@@ -75,7 +83,7 @@ class Sdk:
         async def progress(value, total, message):
             notice("progress", server, {"progress": value, "total": total, "message": message})
 
-        return plain(await client.call_tool(tool, arguments, timeout, progress))
+        return plain(await client.call_tool(tool, arguments, timeout, progress, meta=self.meta))
 
     def kind(self, error):
         if isinstance(error, MCPError):

@@ -67,11 +67,13 @@ await run({
 
   request: (server, method, params, options) => used(server, ({ client }) => client[method](params, options)),
 
-  call(server, name, args, { signal, timeout, ceiling }) {
+  call(server, name, args, { meta, signal, timeout, ceiling }) {
     const onprogress = (progress) => notice('progress', server, progress);
     const options = { signal, timeout, maxTotalTimeout: ceiling, resetTimeoutOnProgress: true, onprogress };
-    return used(server, ({ client }) => client.callTool({ name, arguments: args }, options));
+    return used(server, ({ client }) => client.callTool({ name, arguments: args, _meta: meta }, options));
   },
+
+  subscribe: (server, uri) => used(server, ({ client }) => client.listen({ resourceSubscriptions: [uri] })),
 
   rootsChanged: (connected) =>
     Promise.all(connected.map((server) => clients.get(server).client.sendRootsListChanged())),

@@ -186,15 +186,22 @@ pub(crate) fn client() -> Value {
     json!({ "protocolVersion": CONTEXT["revision"], "capabilities": capabilities, "clientInfo": info })
 }
 
+/// Waits for the user to respond.
+async fn considered() {
+    tokio::time::sleep(duration(&CONTEXT["client"]["user"]["delay"]).unwrap_or_default()).await;
+}
+
 /// The model's message.
-pub(crate) fn sampled() -> Value {
+pub(crate) async fn sampled() -> Value {
+    considered().await;
     let text = &CONTEXT["client"]["user"]["sampling"];
     let content = json!({ "type": "text", "text": text });
     json!({ "role": "assistant", "model": "model", "stopReason": "endTurn", "content": content })
 }
 
 /// The user's answer to a form or a URL.
-pub(crate) fn answer(request: &Value) -> Value {
+pub(crate) async fn answer(request: &Value) -> Value {
+    considered().await;
     let user = &CONTEXT["client"]["user"];
     if request["mode"] == "url" {
         return json!({ "action": user["url"] });

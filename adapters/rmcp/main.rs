@@ -6,6 +6,7 @@ mod sdk;
 use std::{collections::BTreeMap, process::ExitCode, sync::Arc, time::Duration};
 
 use futures::future::join_all;
+use rmcp::model::ServerNotification;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +26,10 @@ type Started = (JoinHandle<Result<Value, Failure>>, CancellationToken);
 struct Runner {
     sessions: BTreeMap<String, Arc<Session>>,
     started: BTreeMap<String, Started>,
+    /// What ends the subscription to each resource (2026-07-28).
+    subscriptions: BTreeMap<String, CancellationToken>,
+    /// The metadata of calls: the log level (2026-07-28).
+    meta: Option<Value>,
 }
 
 #[tokio::main]
@@ -85,6 +90,29 @@ async fn pages(session: &Session, kind: &str) -> Result<Vec<Value>, Failure> {
         }
     }
     Err(Failure::new("rejected", "the list has too many pages"))
+}
+
+/// Opens a subscription to a resource and reports its updates. Returns what ends it.
+async fn subscribe(session: &Session, server: String, uri: &str) -> Result<CancellationToken, Failure> {
+    let filter = contract::typed(json!({ "resourceSubscriptions": [uri] }));
+    let mut subscription = session.listen(filter).await.map_err(sdk::failure)?;
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                () = stopped.cancelled() => return drop(subscription.cancel().await),
+                next = subscription.next() => match next {
+                    Ok(Some(ServerNotification::ResourceUpdatedNotification(updated))) => {
+                        contract::notice("resource-updated", &server, json!(updated.params));
+                    }
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(_) => return,
+                },
+            }
+        }
+    });
+    Ok(stop)
 }
 
 impl Runner {
@@ -160,7 +188,9 @@ impl Runner {
             }
             "roots" => {
                 contract::set_roots(options["roots"].clone());
-                for session in self.sessions.values() {
+                // Servers of 2026-07-28 are not notified: they request the roots when they need them.
+                let is_notified = CONTEXT["revision"] != "2026-07-28";
+                for session in self.sessions.values().filter(|_| is_notified) {
                     session.notify_roots_list_changed().await.map_err(Failure::closed)?;
                 }
                 Ok(Value::Null)
@@ -224,16 +254,27 @@ impl Runner {
     }
 
     /// The steps for resources, prompts, completion and logging.
-    async fn feature(&self, kind: &str, options: &Value) -> Result<Value, Failure> {
+    async fn feature(&mut self, kind: &str, options: &Value) -> Result<Value, Failure> {
         let (method, params, capability) = contract::request(kind, options)?;
         let session = self.session(options)?;
         if !declares(&session, capability) {
             return Err(Failure::new("rejected", &format!("the server does not declare {capability}")));
         }
-        if CONTEXT["revision"] == "2026-07-28" && ["subscribe", "unsubscribe", "log-level"].contains(&kind) {
-            return Err(Failure::new("skipped", "the adapter has no such step in 2026-07-28"));
+        // 2026-07-28 has subscriptions instead, and the level in each call.
+        match (kind, CONTEXT["revision"] == "2026-07-28") {
+            ("log-level", true) => self.meta = Some(json!({ "io.modelcontextprotocol/logLevel": options["level"] })),
+            ("subscribe", true) => {
+                let server = only(options).unwrap_or_default();
+                let uri = options["uri"].as_str().unwrap_or_default();
+                self.subscriptions.insert(uri.to_owned(), subscribe(&session, server, uri).await?);
+            }
+            ("unsubscribe", true) => {
+                let ended = self.subscriptions.remove(options["uri"].as_str().unwrap_or_default());
+                ended.iter().for_each(CancellationToken::cancel);
+            }
+            _ => return sdk::request(&session, method, params).await,
         }
-        sdk::request(&session, method, params).await
+        Ok(Value::Null)
     }
 
     /// The session of a step.
@@ -248,6 +289,9 @@ impl Runner {
         let mut call = json!({ "name": options["tool"] });
         if let Some(arguments) = options.get("arguments").filter(|arguments| !arguments.is_null()) {
             call["arguments"] = arguments.clone();
+        }
+        if let Some(meta) = &self.meta {
+            call["_meta"] = meta.clone();
         }
         let limit = limit(options, "call_timeout");
         Ok((session, Call { call, limit, stop: None }))

@@ -21,7 +21,7 @@ impl ClientHandler for Handler {
     }
 
     async fn create_message(&self, _: Sampling, _: Request) -> Result<CreateMessageResult, ErrorData> {
-        Ok(contract::typed(contract::sampled()))
+        Ok(contract::typed(contract::sampled().await))
     }
 
     async fn list_roots(&self, _: Request) -> Result<ListRootsResult, ErrorData> {
@@ -29,7 +29,7 @@ impl ClientHandler for Handler {
     }
 
     async fn create_elicitation(&self, request: ElicitRequestParams, _: Request) -> Result<ElicitResult, ErrorData> {
-        Ok(contract::typed(contract::answer(&json!(request))))
+        Ok(contract::typed(contract::answer(&json!(request)).await))
     }
 
     contract::notices! {
@@ -90,7 +90,7 @@ pub(crate) async fn call(session: &Session, Call { call, limit, stop }: Call) ->
     }
 }
 
-fn failure(error: ServiceError) -> Failure {
+pub(crate) fn failure(error: ServiceError) -> Failure {
     match error {
         ServiceError::McpError(error) => Failure::rejected_by_server(error.code.0.into(), &error.message),
         ServiceError::Timeout { .. } => Failure::timed_out(),

@@ -13,6 +13,8 @@ use crate::{
     config::Endpoint,
     connection::Connection,
     event::{ClientEventKind, Reporter},
+    lifecycle::Remembered,
+    options::ConnectOptions,
 };
 
 /// The outcome of a start.
@@ -66,6 +68,8 @@ pub(super) struct Server {
     pub(super) shared: Arc<Shared>,
     reporter: Reporter,
     state: Mutex<State>,
+    /// How a remote server was reached before.
+    remembered: Mutex<Option<Remembered>>,
     /// Cancelled when the server is removed or its manager dropped.
     pub(super) retired: CancellationToken,
 }
@@ -78,7 +82,21 @@ impl Server {
         reporter.report(|| ClientEventKind::Status { status });
         let state = Mutex::new(State { phase, epoch: 0, failures: 0, failed_at: None });
         let retired = shared.closing.child_token();
-        Arc::new(Self { spec: Mutex::new(Arc::new(spec)), shared, reporter, state, retired })
+        let remembered = Mutex::new(shared.options.connect.remembered);
+        Arc::new(Self { spec: Mutex::new(Arc::new(spec)), shared, reporter, state, remembered, retired })
+    }
+
+    /// The options of a connection. The era of an origin is not detected again (2026-07-28, basic/versioning), but another
+    /// process may be of another version.
+    fn connect_options(&self) -> ConnectOptions {
+        let remembered = *self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        ConnectOptions { remembered, ..self.shared.options.connect.clone() }
+    }
+
+    fn remember(&self, connection: &Connection) {
+        if !matches!(self.spec().config.endpoint, Endpoint::Stdio(_)) {
+            *self.remembered.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection.remembered());
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

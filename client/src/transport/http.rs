@@ -315,6 +315,10 @@ impl HttpClient {
             headers.insert(LAST_EVENT_ID, id);
         }
         loop {
+            // rmcp reopens an ended stream until the new session is open. The header of a lost session is wrong there.
+            if self.has_ended(session.as_ref()) {
+                return Err(StreamableHttpError::ServerDoesNotSupportSse);
+            }
             let request = || self.shared.sender.client.get(self.shared.url.clone());
             let failure = match self.exchange(request, &headers).await {
                 Ok(response) if response.status().is_success() => {

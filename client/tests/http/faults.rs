@@ -87,6 +87,58 @@ async fn an_expired_session_is_renewed_once_for_all_its_calls() {
 }
 
 #[tokio::test]
+async fn the_stream_of_a_lost_session_is_not_reopened() {
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let (lost, _) = tokio::sync::watch::channel(false);
+    let (opened, losing) = (Arc::clone(&sessions), lost.clone());
+    let (url, log) = start(move |seen: &Seen| {
+        let stream = |parts| Response::builder().header("content-type", "text/event-stream").body(parts).unwrap();
+        match (seen.method.as_str(), seen.body["method"].as_str().unwrap_or_default()) {
+            (_, "server/discover") => status(400),
+            (_, "initialize") => {
+                let number = opened.fetch_add(1, Ordering::SeqCst) + 1;
+                let reply = answer(seen, hello(seen)).to_string();
+                // The client has time to reopen the stream of the first session before it knows the second one.
+                let wait = Duration::from_millis(if number == 1 { 0 } else { 500 });
+                let body = futures::stream::once(async move {
+                    tokio::time::sleep(wait).await;
+                    Ok::<_, Infallible>(format!("data: {reply}\n\n"))
+                });
+                let mut response = stream(Body::from_stream(body));
+                response.headers_mut().insert("mcp-session-id", format!("s{number}").parse().unwrap());
+                response
+            }
+            ("GET", _) => {
+                // It ends when the session is lost.
+                let mut lost = losing.subscribe();
+                let first = futures::stream::once(async { Ok::<_, Infallible>("retry: 20\n\n") });
+                let rest = futures::stream::once(async move {
+                    let _ = lost.wait_for(|lost| *lost).await;
+                    Ok("\n")
+                });
+                stream(Body::from_stream(first.chain(rest)))
+            }
+            (_, "tools/call") if seen.headers["mcp-session-id"] == "s1" => {
+                losing.send_replace(true);
+                status(404)
+            }
+            (_, "tools/call") => json_body(200, &answer(seen, text("done"))),
+            _ => status(202),
+        }
+    })
+    .await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
+    let connection = connection.unwrap();
+    wait_until("the stream", || log.lock().unwrap().iter().any(|seen| seen.method == "GET")).await;
+    assert_eq!(connection.call("any", json!({}), CallOptions::default()).await.unwrap().text(), "done");
+    connection.close().await;
+    let log = log.lock().unwrap();
+    let lost = log.iter().position(|seen| seen.body["method"] == "tools/call").unwrap();
+    let reopened: Vec<_> = log[lost..].iter().filter(|seen| seen.method == "GET").collect();
+    assert!(reopened.iter().all(|seen| seen.headers["mcp-session-id"] == "s2"), "{reopened:?}");
+}
+
+#[tokio::test]
 async fn failed_calls_leave_no_entries_and_each_is_cancelled_independently() {
     for protocol in [RevisionChoice::Pinned(Revision::V2026_07_28), RevisionChoice::Pinned(Revision::V2025_11_25)] {
         let (url, log) = start(|seen: &Seen| match seen.body["method"].as_str().unwrap_or_default() {

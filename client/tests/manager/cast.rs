@@ -7,8 +7,8 @@ use std::{
 
 use futures::future::BoxFuture;
 use mcp_workbench_client::{
-    ClientEvent, ClientEventKind, ConnectError, ConnectOptions, Connection, Endpoint, HttpEndpoint, ServerConfig,
-    StdioEndpoint,
+    ClientEvent, ClientEventKind, ConnectError, ConnectOptions, Connection, Endpoint, HttpEndpoint, Remembered,
+    ServerConfig, StdioEndpoint,
     manager::{Connector, ManagedServer, Manager, ManagerOptions, StartMode},
 };
 use serde_json::{Value, json};
@@ -23,6 +23,7 @@ type Play = Arc<dyn Fn(usize) -> Answer + Send + Sync>;
 struct Books {
     plays: HashMap<String, Play>,
     starts: Vec<(String, Instant)>,
+    remembered: Vec<Option<Remembered>>,
     transcripts: HashMap<String, Transcript>,
 }
 
@@ -46,6 +47,7 @@ impl Connector for Cast {
     ) -> BoxFuture<'static, Result<Connection, ConnectError>> {
         let mut books = self.books.lock().unwrap();
         books.starts.push((config.name.clone(), Instant::now()));
+        books.remembered.push(options.remembered);
         let number = books.starts.iter().filter(|(name, _)| *name == config.name).count();
         let play = Arc::clone(&books.plays[&config.name]);
         drop(books);
@@ -76,6 +78,11 @@ impl Cast {
     pub(crate) fn starts(&self, name: &str) -> Vec<Instant> {
         let books = self.books.lock().unwrap();
         books.starts.iter().filter(|(started, _)| started == name).map(|(_, at)| *at).collect()
+    }
+
+    /// What each start was told about an earlier connection, for all servers.
+    pub(crate) fn remembered(&self) -> Vec<Option<Remembered>> {
+        self.books.lock().unwrap().remembered.clone()
     }
 
     /// The messages that the last start of a server received.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_workbench_client::{CallError, ManagedServer, Manager, Status, manager::UseError};
+use mcp_workbench_client::{CallError, Era, ManagedServer, Manager, Status, manager::UseError};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -109,4 +109,19 @@ async fn a_permanent_error_is_not_retried() {
     let first = manager.connection("a").await.unwrap_err();
     let second = manager.connection("a").await.unwrap_err();
     assert_eq!((first.kind(), second.kind(), cast.starts("a").len()), ("version-mismatch", "version-mismatch", 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_era_of_an_origin_is_remembered_and_that_of_a_process_is_not() {
+    let remote = remote("a", "http://127.0.0.1:1/mcp", "x");
+    for (server, known) in [(remote, Some(Era::Legacy)), (program("a"), None)] {
+        let cast = Cast::default().with("a", good);
+        let manager = cast.manager();
+        manager.apply(vec![server]).await.unwrap();
+        manager.connect("a").await.unwrap();
+        manager.disconnect("a").await.unwrap();
+        manager.connect("a").await.unwrap();
+        let eras: Vec<_> = cast.remembered().iter().map(|one| one.map(|one| one.era)).collect();
+        assert_eq!(eras, [None, known]);
+    }
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use client::{
-    CallError, ConnectOptions, Connection, EventSink, HostLink, NameLimit, RevisionChoice, ServerConfig,
-    ShutdownGracePeriods, ToolCatalog, ToolList, ToolResult, connect_with,
+    CallError, ConnectOptions, Connection, Era, EventSink, HostLink, NameLimit, Remembered, RevisionChoice,
+    ServerConfig, ShutdownGracePeriods, ToolCatalog, ToolList, ToolResult, Transport, connect_with,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -45,6 +45,8 @@ pub(super) struct Session<'a> {
     /// Responds to requests of servers; `None` without a user.
     pub(super) user: Option<HostLink>,
     pub(super) connections: BTreeMap<String, Connection>,
+    /// How each remote server was reached before, as a manager remembers it.
+    remembered: HashMap<String, Remembered>,
     pub(super) calls: HashMap<String, OpenCall>,
     /// The tools of each server that the last `list` step returned to the caller.
     pub(super) seen: HashMap<String, Arc<ToolList>>,
@@ -66,6 +68,7 @@ impl<'a> Session<'a> {
             catalog: ToolCatalog::new(name_limit),
             name_limit,
             connections: BTreeMap::new(),
+            remembered: HashMap::new(),
             calls: HashMap::new(),
             seen: HashMap::new(),
             latest: HashMap::new(),
@@ -114,6 +117,22 @@ impl<'a> Session<'a> {
         self.keep(name, attempt)
     }
 
+    /// Starts a server without a handshake again whose process exited, as a manager does on demand (2026-07-28,
+    /// basic/transports/stdio#unexpected-termination).
+    pub(super) async fn restart(&mut self, server: Option<&str>) {
+        let Some(name) = self.server_name(server) else { return };
+        let has_exited = |connection: &Connection| {
+            connection.is_closed() && connection.era() == Era::Modern && connection.transport() == Transport::Stdio
+        };
+        if self.connections.get(&name).is_some_and(has_exited)
+            && let Some(connection) = self.connections.remove(&name)
+        {
+            connection.close().await;
+            // The call reports a failed start.
+            let _ = self.connect(&name, None).await;
+        }
+    }
+
     async fn attempt(&self, name: &str, timeout: Option<Duration>) -> Result<Connection, Outcome> {
         let Some(endpoint) = self.context.servers.get(name) else {
             return Err(step_error("invalid-config", format!("the context has no server `{name}`")));
@@ -121,7 +140,8 @@ impl<'a> Session<'a> {
         let config = server_config(self.context, name, endpoint, timeout);
         let authorizer = authorization::authorizer(self.context, endpoint)
             .map_err(|error| step_error("invalid-config", error.to_string()))?;
-        connect_with(config, ConnectOptions { authorizer, ..self.options.clone() })
+        let remembered = self.remembered.get(name).copied();
+        connect_with(config, ConnectOptions { authorizer, remembered, ..self.options.clone() })
             .await
             .map_err(|error| Outcome::Error(connect_error(&error)))
     }
@@ -131,6 +151,9 @@ impl<'a> Session<'a> {
             Err(outcome) => outcome,
             Ok(connection) => {
                 let value = described(&connection);
+                if connection.transport() != Transport::Stdio {
+                    self.remembered.insert(name.to_owned(), connection.remembered());
+                }
                 self.connections.insert(name.to_owned(), connection);
                 Outcome::Value(value)
             }

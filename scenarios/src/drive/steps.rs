@@ -37,7 +37,10 @@ impl Session<'_> {
                 }
             }
             ClientStep::List(step) => (step.server.clone(), self.list(step.server.as_deref()).await),
-            ClientStep::Call(step) => (step.server.clone(), self.call(step).await),
+            ClientStep::Call(step) => {
+                self.restart(step.server.as_deref()).await;
+                (step.server.clone(), self.call(step).await)
+            }
             ClientStep::Start(step) => (step.server.clone(), self.start(step).await),
             ClientStep::Finish(step) => (None, self.finish(&step.call, false).await),
             ClientStep::Cancel(step) => (None, self.finish(&step.call, true).await),

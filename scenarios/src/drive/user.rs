@@ -17,7 +17,15 @@ pub(super) fn link(client: &ClientSetup) -> Option<HostLink> {
         let mut requests = link.subscribe();
         tokio::spawn(async move {
             while let Some(request) = requests.next().await {
-                respond(request, &setup);
+                let setup = setup.clone();
+                match setup.delay {
+                    // Requests that wait for the user do not delay each other.
+                    Some(delay) => drop(tokio::spawn(async move {
+                        tokio::time::sleep(delay.0).await;
+                        respond(request, &setup);
+                    })),
+                    None => respond(request, &setup),
+                }
             }
         });
     }

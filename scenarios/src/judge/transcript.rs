@@ -207,16 +207,18 @@ impl<'a> Transcript<'a> {
 
     fn indexed_requests(&self) -> &Requests<'a> {
         self.requests.get_or_init(|| {
-            let mut responses: HashMap<IdKey<'_>, Vec<Message<'a>>> = HashMap::new();
-            let mut responses_on: HashMap<(u64, IdKey<'_>), Vec<Message<'a>>> = HashMap::new();
+            // Each connection to a server has ids of its own, which may be those of another server.
+            let mut responses: HashMap<(&str, IdKey<'_>), Vec<Message<'a>>> = HashMap::new();
+            let mut responses_on: HashMap<(&str, u64, IdKey<'_>), Vec<Message<'a>>> = HashMap::new();
             // A check reports an id of the wrong type; the others judge the response.
-            let mut by_text: HashMap<String, Vec<Message<'a>>> = HashMap::new();
+            let mut by_text: HashMap<(&str, String), Vec<Message<'a>>> = HashMap::new();
             for message in self.server_messages().filter(Message::may_be_response) {
                 let Some(id) = message.id_key() else { continue };
-                responses.entry(id).or_default().push(message);
-                responses_on.entry((message.frame.connection, id)).or_default().push(message);
+                let server = message.frame.server.as_str();
+                responses.entry((server, id)).or_default().push(message);
+                responses_on.entry((server, message.frame.connection, id)).or_default().push(message);
                 if let Some(text) = id_text(message.id()) {
-                    by_text.entry(text).or_default().push(message);
+                    by_text.entry((server, text)).or_default().push(message);
                 }
             }
             let after = |responses: Option<&Vec<Message<'a>>>, seq: u64| {
@@ -227,9 +229,10 @@ impl<'a> Transcript<'a> {
             let single = self.client_messages().filter(|message| message.json.is_object() && message.is_request());
             for request in single.filter(|message| !matches!(message.frame.json(), Some(Value::Array(_)))) {
                 let (Some(id), Some(method)) = (request.id_key(), request.method()) else { continue };
-                let same = after(responses_on.get(&(request.frame.connection, id)), request.seq());
-                let similar = || after(by_text.get(&id_text(request.id())?), request.seq());
-                let response = same.or_else(|| after(responses.get(&id), request.seq())).or_else(similar);
+                let server = request.frame.server.as_str();
+                let same = after(responses_on.get(&(server, request.frame.connection, id)), request.seq());
+                let similar = || after(by_text.get(&(server, id_text(request.id())?)), request.seq());
+                let response = same.or_else(|| after(responses.get(&(server, id)), request.seq())).or_else(similar);
                 by_method.entry(method).or_default().push(all.len());
                 all.push(RequestResponse { request, response });
             }

@@ -1,5 +1,6 @@
 //! The user of a client under test: responses to requests of servers, and roots.
 
+use mock_servers::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,6 +21,9 @@ pub struct UserSetup {
     /// The roots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<Vec<Root>>,
+    /// How long the user takes to respond to a form, a URL or a request for the model [default: not at all].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<HumanDuration>,
 }
 
 /// The response of the user to a form.

@@ -158,6 +158,7 @@ impl Connection {
         if let Some((_, cached)) = self.cached_retry.lock().await.iter().find(|(request, _)| *request == original) {
             return Ok(cached.clone());
         }
+        let mut earlier = Map::new();
         for round in 0..MAX_ROUNDS {
             let result = match self.request_once(method, params.clone(), timeouts).await {
                 // "The client SHOULD select a mutually supported version" (2026-07-28, versioning).
@@ -193,6 +194,10 @@ impl Connection {
                 let urls = asked.values().filter_map(|one| one["params"]["url"].as_str());
                 self.fetch_all(Defect::FetchesUrls, urls).await;
                 params["inputResponses"] = self.answers(asked)?;
+                if self.flaw.is(Defect::RepeatsResponses) {
+                    earlier.extend(params["inputResponses"].as_object().cloned().unwrap_or_default());
+                    params["inputResponses"] = earlier.clone().into();
+                }
             }
             if let Some(state) = result.get("requestState").filter(|_| !self.flaw.is(Defect::LosesState)) {
                 params["requestState"] = state.clone();
@@ -326,6 +331,11 @@ impl Connection {
         if let Link::Http(http) = &*self.link {
             http.learn(tools);
         }
+    }
+
+    /// Whether the process of a server without a handshake has exited.
+    pub(crate) fn needs_restart(&self) -> bool {
+        self.modern && !self.is_http() && self.inbox.is_lost()
     }
 
     pub(crate) fn is_http(&self) -> bool {

@@ -29,6 +29,8 @@ pub(crate) enum Defect {
     WritesBlankLines,
     NamesRequestedRevision,
     IgnoresListedRevisions,
+    ProbesAgain,
+    NeverRestarts,
     AnswersStatelessServers,
     DropsBatches,
     // HTTP.
@@ -105,6 +107,9 @@ pub(crate) enum Defect {
     SpeaksAsTheUser,
     KeepsRootsToItself,
     AnswersOneForAll,
+    AnswersElsewhere,
+    AnswersWithdrawn,
+    RepeatsResponses,
     TakesQuestionsForResults,
     LosesState,
     TakesAnyResultType,

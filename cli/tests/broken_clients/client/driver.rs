@@ -6,7 +6,7 @@ mod features;
 mod lists;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
@@ -46,6 +46,8 @@ struct Driver<'a> {
     latest: HashMap<String, Listing>,
     /// Server and tool of each qualified name.
     catalogue: HashMap<String, (String, String)>,
+    /// The origins of servers that need a handshake.
+    legacy: HashSet<String>,
     /// The results of reads by lower-case URI, for a client that confuses them.
     cached: HashMap<String, Value>,
     /// The agent, in cases of agents.
@@ -96,6 +98,7 @@ impl<'a> Driver<'a> {
             seen: HashMap::new(),
             latest: HashMap::new(),
             catalogue: HashMap::new(),
+            legacy: HashSet::new(),
             cached: HashMap::new(),
             agent: Agent::new(context),
         }
@@ -122,7 +125,10 @@ impl Driver<'_> {
             "connect" => self.connect(server, period(&step["timeout"])).await,
             "list" => self.list_for_model(step["server"].as_str()).await,
             "call" if self.agent.is_some() => self.call_for_model(step, server).await,
-            "call" => self.call(step).await,
+            "call" => {
+                self.restart(server).await?;
+                self.call(step).await
+            }
             "search" => self.search(step).await,
             "command" => self.command(step, server).await,
             "mention" => self.mention(step, server).await,
@@ -214,12 +220,24 @@ impl Driver<'_> {
         Ok(json!({ "connected": connected, "failed": failed }))
     }
 
+    /// "the client SHOULD restart it" (2026-07-28, basic/transports/stdio, unexpected termination).
+    async fn restart(&mut self, server: Option<&str>) -> Result<(), Fault> {
+        let Some(name) = server.filter(|_| !self.flaw.is(Defect::NeverRestarts)) else { return Ok(()) };
+        if self.connections.get(name).is_some_and(|connection| connection.needs_restart()) {
+            self.disconnect(server).await?;
+            self.connect(server, None).await?;
+        }
+        Ok(())
+    }
+
     async fn attempt(&self, name: &str, limit: Option<Duration>) -> Result<Connection, Fault> {
         let mut setup = self.setup.clone();
         setup.startup = limit.unwrap_or(setup.startup);
         if self.agent.as_ref().is_some_and(|agent| agent.declines(name)) && !self.flaw.is(Defect::AsksDeniedQuestions) {
             setup.user = setup.user.declining();
         }
+        // "SHOULD cache the result for the lifetime of the … origin (HTTP)" (2026-07-28, basic/versioning).
+        setup.auto &= !self.legacy.contains(name) || self.flaw.is(Defect::ProbesAgain);
         let endpoint = &self.context["servers"][name];
         let connection = Connection::open(name, endpoint, setup, self.report.clone(), self.flaw).await?;
         if self.flaw.is(Defect::AsksForToolsWithoutCapability) {
@@ -241,6 +259,9 @@ impl Driver<'_> {
             "capabilities": greeting["capabilities"],
             "instructions": greeting["instructions"],
         });
+        if !connection.modern && connection.is_http() {
+            self.legacy.insert(name.to_owned());
+        }
         self.connections.insert(name.to_owned(), Arc::new(connection));
         Ok(connected)
     }

@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
     time::Duration,
 };
 
@@ -32,6 +32,7 @@ const MAX_RECONNECTS: usize = 5;
 
 /// An endpoint and its session.
 pub(crate) struct Http {
+    me: Weak<Self>,
     client: Client,
     url: String,
     headers: Vec<(String, String)>,
@@ -53,11 +54,12 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    pub(crate) fn new(endpoint: &Value, setup: &Setup, inbox: &Arc<Inbox>, flaw: Flaw) -> Self {
+    pub(crate) fn new(endpoint: &Value, setup: &Setup, inbox: &Arc<Inbox>, flaw: Flaw) -> Arc<Self> {
         // The target of a redirect is checked first.
         let client = http_client_builder().redirect(Policy::none()).build().unwrap_or_default();
         let url = endpoint["url"].as_str().unwrap_or_default();
-        Self {
+        Arc::new_cyclic(|me| Self {
+            me: me.clone(),
             oauth: OAuth::new(&client, url, &setup.context, flaw),
             client,
             url: url.to_owned(),
@@ -72,7 +74,7 @@ impl Http {
             open: Mutex::default(),
             stream: OnceLock::new(),
             mirrored: Mutex::default(),
-        }
+        })
     }
 
     /// Sends a message. A task waits for the response to a request, so that several can be open.
@@ -354,9 +356,18 @@ impl Http {
 
     async fn take(&self, text: &str) {
         let Ok(message) = serde_json::from_str::<Value>(text) else { return self.inbox.garbage(text) };
-        for reply in self.inbox.take(&message) {
-            // A server may close the connection before it gets the response.
-            let _ = self.send_to(&self.url, &reply).await;
+        let (replies, delay) = (self.inbox.take(&message), self.inbox.user.delay(&message));
+        let Some(http) = self.me.upgrade() else { return };
+        let respond = async move {
+            tokio::time::sleep(delay.unwrap_or_default()).await;
+            for reply in replies.iter().filter(|reply| http.inbox.is_wanted(reply)) {
+                // A server may close the connection before it gets the response.
+                let _ = http.send_to(&http.url, reply).await;
+            }
+        };
+        match delay {
+            Some(_) => drop(tokio::spawn(respond)),
+            None => respond.await,
         }
     }
 

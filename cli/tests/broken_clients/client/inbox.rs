@@ -1,7 +1,7 @@
 //! Received messages: it delivers responses, responds to requests and reports notifications.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -33,8 +33,10 @@ pub(crate) struct Inbox {
     server: String,
     report: Report,
     flaw: Flaw,
-    user: User,
+    pub(crate) user: User,
     open: Mutex<Open>,
+    /// The ids of requests that the server cancelled.
+    withdrawn: Mutex<HashSet<Value>>,
     /// Notified when the subscription starts (2026-07-28, subscriptions).
     pub(crate) subscribed: Notify,
     /// Whether the server has no handshake, so that it gets no responses (2026-07-28, basic/transports).
@@ -50,6 +52,7 @@ impl Inbox {
             flaw,
             user,
             open,
+            withdrawn: Mutex::default(),
             subscribed: Notify::new(),
             stateless: AtomicBool::default(),
         }
@@ -103,6 +106,11 @@ impl Inbox {
         }
     }
 
+    /// Whether the connection is lost.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
     /// Whether the request is open.
     pub(crate) fn is_open(&self, id: u64) -> bool {
         self.with_open(|open| open.contains_key(&id).then_some(())).is_some()
@@ -136,6 +144,12 @@ impl Inbox {
             (None, _) => self.response(message),
         }
         vec![]
+    }
+
+    /// Whether the server still waits for a response.
+    pub(crate) fn is_wanted(&self, response: &Value) -> bool {
+        let withdrawn = self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.flaw.is(Defect::AnswersWithdrawn) || !withdrawn.contains(&response["id"])
     }
 
     fn answer(&self, method: &str, id: &Value, params: &Value) -> Option<Value> {
@@ -177,6 +191,10 @@ impl Inbox {
                 self.lose("the log message has no level");
             }
             "notifications/message" => self.report.event("log", &self.server, params.clone()),
+            "notifications/cancelled" => {
+                let mut withdrawn = self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner);
+                withdrawn.insert(params["requestId"].clone());
+            }
             "notifications/subscriptions/acknowledged" => self.subscribed.notify_one(),
             _ => {}
         }

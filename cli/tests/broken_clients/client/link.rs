@@ -17,7 +17,7 @@ impl Link {
     pub(crate) fn open(endpoint: &Value, setup: &Setup, inbox: &Arc<Inbox>, flaw: Flaw) -> Result<Self, Fault> {
         match endpoint["transport"].as_str() {
             Some("stdio") => Ok(Self::Stdio(Box::new(Stdio::spawn(endpoint, setup, inbox, flaw)?))),
-            Some("streamable-http") => Ok(Self::Http(Arc::new(Http::new(endpoint, setup, inbox, flaw)))),
+            Some("streamable-http") => Ok(Self::Http(Http::new(endpoint, setup, inbox, flaw))),
             _ => Err(Fault::new("invalid-config", format!("this client does not speak the transport of {endpoint}"))),
         }
     }

@@ -25,11 +25,17 @@ use super::{
 /// Timeout for the exit status and the remaining stderr of an exited server.
 const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The standard input of a server, until it is closed.
+type Input = Arc<Mutex<Option<ChildStdin>>>;
+
+/// The inputs of all servers, for a client that mixes them up.
+static INPUTS: SyncMutex<Vec<Input>> = SyncMutex::new(Vec::new());
+
 /// The process of a server, in a process group of its own.
 pub(crate) struct Stdio {
     child: Mutex<Child>,
     pid: Option<Pid>,
-    stdin: Arc<Mutex<Option<ChildStdin>>>,
+    stdin: Input,
     stderr: Arc<SyncMutex<String>>,
     close_grace: Duration,
     term_grace: Duration,
@@ -49,7 +55,9 @@ impl Stdio {
         let stdin = Arc::new(Mutex::new(child.stdin.take()));
         let stderr = Arc::new(SyncMutex::new(String::new()));
         if let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) {
-            tokio::spawn(read(out, Arc::clone(inbox), Arc::clone(&stdin), setup.max_message));
+            let elsewhere = flaw.is(Defect::AnswersElsewhere);
+            INPUTS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&stdin));
+            tokio::spawn(read(out, Arc::clone(inbox), Arc::clone(&stdin), setup.max_message, elsewhere));
             let reader = flaw.is(Defect::FailsOnStderr).then(|| Arc::clone(inbox));
             tokio::spawn(keep_stderr(err, Arc::clone(&stderr), reader));
         }
@@ -124,16 +132,28 @@ impl Stdio {
 }
 
 /// Reads messages until the server closes its output.
-async fn read(out: ChildStdout, inbox: Arc<Inbox>, stdin: Arc<Mutex<Option<ChildStdin>>>, limit: usize) {
+async fn read(out: ChildStdout, inbox: Arc<Inbox>, stdin: Input, limit: usize, elsewhere: bool) {
     let mut out = BufReader::new(out);
     let mut line = Vec::new();
     while let Ok(1..) = out.read_until(b'\n', &mut line).await {
         match serde_json::from_slice::<Value>(&line) {
             Ok(message) if line.len() > limit => inbox.too_long(message["id"].as_u64(), limit),
             Ok(message) => {
-                for response in inbox.take(&message) {
-                    // A server may close its input before it gets the response.
-                    let _ = write(&stdin, &response).await;
+                let (responses, delay) = (inbox.take(&message), inbox.user.delay(&message));
+                let (inbox, mut stdin) = (Arc::clone(&inbox), Arc::clone(&stdin));
+                if let Some(other) = other_input(&stdin).filter(|_| elsewhere && message["method"] != "ping") {
+                    stdin = other;
+                }
+                let respond = async move {
+                    tokio::time::sleep(delay.unwrap_or_default()).await;
+                    for response in responses.into_iter().filter(|response| inbox.is_wanted(response)) {
+                        // A server may close its input before it gets the response.
+                        let _ = write(&stdin, &response).await;
+                    }
+                };
+                match delay {
+                    Some(_) => drop(tokio::spawn(respond)),
+                    None => respond.await,
                 }
             }
             Err(_) => inbox.garbage(&String::from_utf8_lossy(&line)),
@@ -141,6 +161,11 @@ async fn read(out: ChildStdout, inbox: Arc<Inbox>, stdin: Arc<Mutex<Option<Child
         line.clear();
     }
     inbox.lose("the server closed its output");
+}
+
+fn other_input(own: &Input) -> Option<Input> {
+    let inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+    inputs.iter().find(|input| !Arc::ptr_eq(input, own)).cloned()
 }
 
 async fn write(stdin: &Mutex<Option<ChildStdin>>, message: &Value) -> std::io::Result<()> {

@@ -1,18 +1,24 @@
 //! The simulated user of a case: responses to requests of servers.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use serde_json::{Map, Value, json};
 
 use super::{
     defect::{Defect, Flaw},
     habit::Habit,
+    setup::period,
 };
 
 /// The user in `client.user` of the context. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct User {
     described: Arc<Mutex<Value>>,
+    /// How long the user takes to respond.
+    delay: Option<Duration>,
     /// Whether the client supports tasks.
     tasks: bool,
     flaw: Flaw,
@@ -23,7 +29,8 @@ impl User {
     pub(crate) fn new(client: &Value, flaw: Flaw) -> Self {
         let has_user = !flaw.has(Habit::DeclaresNothing);
         let described = if has_user { client["user"].clone() } else { Value::Null };
-        Self { described: Arc::new(Mutex::new(described)), tasks: has_user && client["tasks"] == true, flaw }
+        let delay = period(&described["delay"]);
+        Self { described: Arc::new(Mutex::new(described)), delay, tasks: has_user && client["tasks"] == true, flaw }
     }
 
     /// The same user, whose client declines all forms.
@@ -35,6 +42,12 @@ impl User {
 
     fn described(&self) -> Value {
         self.described.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How long the user takes to respond to a message.
+    pub(crate) fn delay(&self, message: &Value) -> Option<Duration> {
+        let is_for_user = matches!(message["method"].as_str(), Some("elicitation/create" | "sampling/createMessage"));
+        self.delay.filter(|_| is_for_user)
     }
 
     /// The capabilities of a client with this user.

@@ -37,9 +37,12 @@ async fn attempts(server: &Arc<Server>, policy: StartPolicy) -> Outcome {
         if let Some(failed_at) = failed_at {
             tokio::time::sleep_until(failed_at + options.backoff.wait(failures, draw())).await;
         }
-        let attempt = options.connector.connect(server.spec().config.clone(), options.connect.clone());
+        let attempt = options.connector.connect(server.spec().config.clone(), server.connect_options());
         let error = match attempt.await {
-            Ok(connection) => return Ok(connection),
+            Ok(connection) => {
+                server.remember(&connection);
+                return Ok(connection);
+            }
             Err(error) => server.note_failure(ServerError::Start(Arc::new(error))),
         };
         if policy == StartPolicy::Once || error.is_permanent() {

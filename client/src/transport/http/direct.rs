@@ -223,6 +223,11 @@ impl HttpClient {
         }
     }
 
+    /// Records that the session expired.
+    pub(super) fn end_session(&self, session: &str) {
+        *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.into());
+    }
+
     /// Whether this session has expired.
     pub(super) fn has_ended(&self, session: Option<&Arc<str>>) -> bool {
         session.is_some() && self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner).as_ref() == session

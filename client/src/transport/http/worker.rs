@@ -32,6 +32,9 @@ impl HttpClient {
         };
         let response =
             self.exchange(request, &with_session(headers, session)).await.map_err(|failure| self.note(failure))?;
+        if let (StatusCode::NOT_FOUND, Some(session)) = (response.status(), session) {
+            self.end_session(session);
+        }
         response::from_post(response, message, session.is_some(), &self.shared.tracker).await
     }
 

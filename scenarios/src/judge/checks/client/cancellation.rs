@@ -35,6 +35,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(cancels_only_own_open_requests),
     },
     Check {
+        id: "cancelled-requests-not-answered",
+        requirement: "client/cancelled-requests-not-answered",
+        scope: Scope::Always,
+        expected: "the client sends no response to a request that the server cancelled",
+        rule: Rule::Case(cancelled_requests_not_answered),
+    },
+    Check {
         id: "late-responses-do-no-harm",
         requirement: "client/late-responses-do-no-harm",
         scope: Scope::Named,
@@ -176,6 +183,34 @@ fn judge_cancel<'a>(requests: &Requests<'_, 'a>, session: usize, cancel: &Messag
         let frames: Vec<u64> = frames.flatten().chain([cancel.seq()]).collect();
         findings.fail(format!("the request {} had been answered {ms} ms before it was cancelled", quoted(id)), frames);
     }
+}
+
+fn cancelled_requests_not_answered(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        // The latest request of the server with each id, and its cancellation.
+        let mut requests: HashMap<IdKey<'_>, (Message<'_>, Option<Message<'_>>)> = HashMap::new();
+        for message in session.messages() {
+            let Some(id) = message.cancels().map(IdKey::new).or_else(|| message.id_key()) else { continue };
+            if !message.by_client() && message.is_request() {
+                requests.insert(id, (message, None));
+            } else if !message.by_client() && message.cancels().is_some() {
+                let Some((_, cancel)) = requests.get_mut(&id) else { continue };
+                cancel.get_or_insert(message);
+                findings.saw(message.seq());
+            } else if message.is_response()
+                && let Some((request, Some(cancel))) = requests.get(&id)
+                && message.by_client()
+                && message.at_us() > cancel.at_us() + RACE_US
+            {
+                let ms = (message.at_us() - cancel.at_us()) / 1000;
+                let method = request.method().unwrap_or_default();
+                let fault = format!("`{method}` was answered {ms} ms after its cancellation");
+                findings.fail(fault, [request.seq(), cancel.seq(), message.seq()]);
+            }
+        }
+    }
+    findings.or_not_applicable("cancellations", "no server cancelled a request of its own")
 }
 
 fn late_responses_do_no_harm(transcript: &Transcript<'_>) -> CheckOutcome {

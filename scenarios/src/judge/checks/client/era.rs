@@ -32,6 +32,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(era_is_kept),
     },
     Check {
+        id: "era-probed-once",
+        requirement: "client/era-probed-once",
+        scope: Scope::Always,
+        expected: "after a handshake the client does not probe the same process or origin again",
+        rule: Rule::Case(era_probed_once),
+    },
+    Check {
         id: "no-initialize-after-discovery",
         requirement: "client/methods-of-the-revision",
         scope: Scope::Always,
@@ -99,6 +106,34 @@ fn era_is_kept(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("results", "no server sent a result of 2026-07-28")
+}
+
+/// A failed request after the handshake may mean that the server has changed, so that a new probe is right.
+fn era_probed_once(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    // The result of `initialize` by server, if a probe had failed before, and whether the client has read it.
+    let mut legacy: HashMap<ServerProcess<'_>, Option<(Message<'_>, bool)>> = HashMap::new();
+    for one in transcript.requests() {
+        let server = place(&one.request);
+        if one.request.is("server/discover") {
+            findings.saw(one.request.seq());
+            let known = *legacy.entry(server).or_default();
+            let is_read =
+                |(result, is_read): &(Message<'_>, bool)| *is_read || result.at_us() + RACE_US < one.request.at_us();
+            if let Some((result, _)) = known.filter(is_read) {
+                let message = "`server/discover` was sent again after a handshake with the same server";
+                findings.fail(message, [result.seq(), one.request.seq()]);
+            }
+        } else if let Some(known) = legacy.get_mut(&server) {
+            let result = one.response.filter(|_| one.result().is_some());
+            *known = match (result, *known) {
+                (Some(result), _) if one.request.is("initialize") => Some((result, false)),
+                (Some(_), Some((result, is_read))) => Some((result, is_read || one.request.seq() > result.seq())),
+                _ => None,
+            };
+        }
+    }
+    findings.or_not_applicable("probes", "the client sent no `server/discover`")
 }
 
 /// Such a server has no method `initialize`. That of a client which does not wait for the result of its probe may cross it.

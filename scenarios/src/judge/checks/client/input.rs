@@ -37,6 +37,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(has_all_responses),
     },
     Check {
+        id: "retry-answers-only-input-requests",
+        requirement: "client/retry-answers-only-input-requests",
+        scope: Scope::Always,
+        expected: "a repeated request has responses only to the input requests of the result, not to those of earlier rounds",
+        rule: Rule::Case(answers_only_input_requests),
+    },
+    Check {
         id: "retry-has-a-new-id",
         requirement: "client/retry-has-a-new-id",
         scope: Scope::Always,
@@ -90,6 +97,17 @@ fn has_all_responses(transcript: &Transcript<'_>) -> CheckOutcome {
             response_fault(request, response).map(|fault| (format!("{key}: {fault}"), vec![round.seq]))
         };
         round.requests?.iter().find_map(fault)
+    })
+}
+
+/// Without a state, a server that asks again knows earlier responses only if the client repeats them.
+fn answers_only_input_requests(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |retry| {
+        let round = round_of(retry).filter(|round| round.state.is_some())?;
+        let responses = retry.request.param("inputResponses")?.as_object()?;
+        let is_requested = |key: &String| round.requests.is_some_and(|requests| requests.contains_key(key));
+        let extra = responses.keys().find(|key| !is_requested(key))?;
+        Some((format!("the result requested no input {}", quoted(&extra.as_str().into())), vec![round.seq]))
     })
 }
 

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::{
     judge::checks::testing::{
-        EvidenceBuilder, call, cancel, error, fails, initialize, modern, not_applicable, passes, result,
+        EvidenceBuilder, call, cancel, error, fails, initialize, modern, not_applicable, passes, request, result,
     },
     model::Revision,
 };
@@ -128,4 +128,28 @@ fn a_late_response_ends_no_other_call() {
     passes(id, stdio().wait(2000).mark(ConnectionEvent::ClosedByPeer));
     passes(id, stdio().client(cancel(2)).mark(ConnectionEvent::ClosedByPeer));
     not_applicable(id, EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(call(1, "slow")));
+}
+
+#[test]
+fn a_cancelled_request_of_the_server_gets_no_response() {
+    let id = "cancelled-requests-not-answered";
+    for story in EvidenceBuilder::legacy() {
+        let asked = story.server(request("a", "elicitation/create", json!({})));
+        let withdrawn = asked.server(cancel("a"));
+        fails(id, withdrawn.wait(300).client(result("a", json!({"action": "decline"}))), "after its cancellation");
+    }
+    for story in EvidenceBuilder::legacy() {
+        let asked = story.server(request("a", "elicitation/create", json!({})));
+        // The response and the cancellation may cross.
+        passes(id, asked.server(cancel("a")).wait(200).client(result("a", json!({"action": "decline"}))));
+    }
+    let greeted = || EvidenceBuilder::stdio(LATEST).greet().server(request(1, "roots/list", json!({})));
+    passes(
+        id,
+        greeted().server(cancel(1)).server(request(1, "ping", json!({}))).wait(300).client(result(1, json!({}))),
+    );
+    not_applicable(id, greeted().server(cancel(2)).wait(300).client(result(1, json!({}))));
+    // The client's own requests have ids of their own.
+    let called = greeted().client(call(1, "x")).client(cancel(1)).wait(300);
+    not_applicable(id, called.client(result(1, json!({}))));
 }

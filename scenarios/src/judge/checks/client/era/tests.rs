@@ -1,7 +1,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    judge::checks::testing::{EvidenceBuilder, fails, initialize, modern, not_applicable, passes, result},
+    judge::checks::testing::{
+        EvidenceBuilder, error, fails, initialize, modern, not_applicable, passes, request, result,
+    },
     model::Revision,
 };
 
@@ -67,4 +69,27 @@ fn a_server_without_handshakes_gets_no_initialize() {
     passes(id, used(&["2026-07-28"]).on(2).client(initialize(3, "2025-11-25")));
     not_applicable(id, used(&["2025-11-25", "2026-07-28"]).client(initialize(3, "2025-11-25")));
     not_applicable(id, used(&["2027-01-01"]).client(initialize(3, "2025-11-25")));
+}
+
+#[test]
+fn the_era_of_an_origin_is_probed_once() {
+    let id = "era-probed-once";
+    let probe = || modern(1, "server/discover", json!({}));
+    let probed = |builder: EvidenceBuilder| {
+        let builder = builder.client(probe()).server(error(1, -32601));
+        builder.client(initialize(2, "2025-11-25")).server(result(2, json!({"protocolVersion": "2025-11-25"})))
+    };
+    let http = || probed(EvidenceBuilder::http(Revision::V2025_11_25));
+    let called = || http().client(request(3, "tools/list", json!({}))).server(result(3, json!({"tools": []})));
+    passes(id, called().client(initialize(4, "2025-11-25")));
+    fails(id, called().client(probe()), "sent again");
+    fails(id, http().wait(300).client(probe()), "sent again");
+    // It may have crossed the result, or the server may have changed.
+    passes(id, http().client(probe()));
+    passes(id, called().client(request(4, "tools/list", json!({}))).server(error(4, -32000)).client(probe()));
+    // Another process may be of another version.
+    let stdio = || probed(EvidenceBuilder::stdio(Revision::V2025_11_25)).wait(300);
+    passes(id, stdio().on(2).client(probe()));
+    fails(id, stdio().client(probe()), "sent again");
+    not_applicable(id, EvidenceBuilder::http(Revision::V2025_11_25).greet());
 }

@@ -70,8 +70,28 @@ fn each_input_request_has_a_response_of_its_kind() {
 }
 
 #[test]
+fn a_retry_answers_only_the_input_requests_of_its_result() {
+    let id = "retry-answers-only-input-requests";
+    let more = || json!({"one": {"action": "cancel"}, "older": {"action": "cancel"}});
+    passes(id, asked(Some("s")).client(call(2, "x", Some("s"), answered())));
+    passes(id, asked(Some("s")).client(call(2, "x", Some("s"), Value::Null)));
+    fails(id, asked(Some("s")).client(call(2, "x", Some("s"), more())), "no input `\"older\"`");
+    // The server has nothing but the request.
+    passes(id, asked(None).client(call(2, "x", None, more())));
+}
+
+#[test]
 fn a_retry_has_a_new_id() {
     let id = "retry-has-a-new-id";
     passes(id, asked(None).client(call(2, "x", None, answered())));
     fails(id, asked(None).client(call(1, "x", None, answered())), "the id `1` was used again");
+}
+
+#[test]
+fn a_response_of_another_server_with_the_same_id_is_none() {
+    let id = "input-only-for-its-request";
+    let two = || EvidenceBuilder::stdio(MODERN).at("a").client(call(1, "x", None, Value::Null)).at("b");
+    let asked = || two().client(call(1, "x", None, Value::Null)).at("a").server(required(1, Some("s")));
+    passes(id, asked().client(call(2, "x", Some("s"), answered())));
+    fails(id, asked().at("b").client(call(2, "x", Some("s"), answered())), "no result of this request");
 }
