@@ -33,7 +33,9 @@ pub(super) fn variants(
     // HTTP servers limit the size of headers, in which such a parameter is repeated (2026-07-28, basic/transports).
     let in_body = properties.iter().find(|(_, property)| is_plain_text(property) && !property.contains_key(ANNOTATION));
     all.extend(
-        in_body.filter(|_| with_large).map(|(name, _)| with(name, json!(format!("x{}", NOT_ASCII.repeat(LARGE / 2))))),
+        in_body
+            .filter(|_| with_large)
+            .map(|(name, _)| with(name, json!(format!("x{}x", NOT_ASCII.repeat(LARGE / 2 - 1))))),
     );
     all.extend(complete(generator));
     for (name, property) in &properties {
