@@ -42,6 +42,8 @@ pub(super) struct SlowCalls {
     tools: BTreeSet<String>,
     /// The duration of the last call of each tool that had a response.
     durations: BTreeMap<String, Duration>,
+    /// The tools that had a response soon to a call with an empty object.
+    fast_without_arguments: BTreeSet<String>,
     /// The duration of all calls.
     total: Duration,
     /// The tools whose next call gets a number as its progress token.
@@ -121,13 +123,20 @@ impl Peer {
         }
     }
 
+    /// Notes that a call of a tool with an empty object had a response soon, so that one without arguments has one, too.
+    pub(crate) fn note_fast_without_arguments(&mut self, tool: &str, duration: Duration) {
+        if duration < SLOW {
+            self.slow_calls.fast_without_arguments.insert(tool.to_owned());
+        }
+    }
+
     /// How long the last call of a tool took.
     pub(crate) fn duration_of(&self, tool: &str) -> Option<Duration> {
         self.slow_calls.durations.get(tool).copied()
     }
 
     fn is_fast(&self, tool: &str) -> bool {
-        self.duration_of(tool).is_some_and(|took| took < SLOW)
+        self.slow_calls.fast_without_arguments.contains(tool)
     }
 
     /// Whether another call of the tool is worth its time: a session with tools that use a slow network would take minutes.
@@ -223,7 +232,7 @@ impl Peer {
         }
     }
 
-    /// Cancels the open calls that had progress, which shows that they work, unless another call of the tool was fast.
+    /// Cancels the open calls that had progress, which shows that they work, unless the tool is fast.
     pub(crate) async fn cancel_working(&mut self) {
         let open = std::mem::take(&mut self.slow_calls.open);
         let works = |call: &OpenCall| !self.is_fast(&call.tool) && self.has_progress(&call.sent);
@@ -249,8 +258,7 @@ impl Peer {
         last
     }
 
-    /// Waits for the response. Progress shows that the tool works, so the call needs no more time, unless another call of the
-    /// tool was fast.
+    /// Waits for the response. Progress shows that the tool works, so the call needs no more time, unless the tool is fast.
     async fn response_or_progress(&self, tool: &str, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
         let is_fast = self.is_fast(tool);
         let found = |state: &State| {

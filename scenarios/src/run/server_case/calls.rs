@@ -134,7 +134,11 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
             (response, progress) = call(peer, step, &planned, early(elapsed)).await?;
         }
         if !step.cancel {
-            peer.note_duration(&planned.name, elapsed, response.get("id").is_some());
+            let is_answered = response.get("id").is_some();
+            peer.note_duration(&planned.name, elapsed, is_answered);
+            if is_answered && planned.arguments.as_ref().is_some_and(Map::is_empty) {
+                peer.note_fast_without_arguments(&planned.name, elapsed);
+            }
         } else if peer.was_interrupted(&planned.name) {
             if interrupted.is_empty() && !peer.has_open(&planned.name) {
                 cancel_one_of_two(peer, &planned, early(elapsed)).await?;

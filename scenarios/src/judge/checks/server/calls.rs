@@ -18,7 +18,7 @@ use crate::{
 
 /// A call without a response that was cancelled sooner than this, in microseconds, may just be slow.
 const PATIENCE_US: u64 = 8_000_000;
-/// The same, if another call of the tool was fast.
+/// The same, if an equal call was fast.
 const PATIENCE_WITH_FAST_US: u64 = 4_500_000;
 /// A call with a later response is slow.
 const LATE_US: u64 = 1_000_000;
@@ -123,7 +123,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "tool-calls-are-answered",
         requirement: "tools/calls-answered",
         scope: Scope::Named,
-        expected: "a call has a response or progress within ten seconds, and within five if other calls of the tool are fast",
+        expected: "a call has a response or progress within ten seconds, and within five if an equal call is fast",
         rule: Rule::Case(answered),
     },
 ];
@@ -138,6 +138,11 @@ struct Call<'t, 'a> {
 }
 
 impl<'a> Call<'_, 'a> {
+    /// The tool and the arguments. No arguments are those of an empty object.
+    fn kind(&self) -> (&'a str, String) {
+        (self.name, self.request.param("arguments").map_or_else(|| "{}".to_owned(), Value::to_string))
+    }
+
     /// Whether the tool runs only as a task (2025-11-25, basic/utilities/tasks).
     fn needs_task(&self) -> bool {
         self.tool.pointer("/execution/taskSupport").is_some_and(|support| support == "required")
@@ -416,11 +421,10 @@ fn repeated_text<'a>(arguments: &'a Value, result: &Value) -> Option<&'a str> {
 /// Only 2024-11-05 to 2025-11-25 have calls without metadata.
 fn with_metadata(transcript: &Transcript<'_>) -> CheckOutcome {
     let calls = calls(transcript);
-    let arguments = |call: &Call<'_, '_>| call.request.param("arguments").map(Value::to_string).unwrap_or_default();
     let (with, without): (Vec<_>, Vec<_>) = calls.iter().partition(|call| call.request.param("_meta").is_some());
     let succeeds: HashSet<(&str, String)> =
-        without.iter().filter(|call| call.success().is_some()).map(|call| (call.name, arguments(call))).collect();
-    let compared = with.into_iter().filter(|call| succeeds.contains(&(call.name, arguments(call))));
+        without.iter().filter(|call| call.success().is_some()).map(|call| call.kind()).collect();
+    let compared = with.into_iter().filter(|call| succeeds.contains(&call.kind()));
     let fault = |call: &&Call<'_, '_>| {
         let error = call.request.error().filter(|_| matches!(call.request.code(), Some(-32602 | -32600)))?;
         Some(format!("the call of `{}` is rejected with {}", call.name, brief(error)))
@@ -525,15 +529,16 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
         let request = call.request;
         request.response.is_some_and(|response| response.at_us() < request.request.at_us() + LATE_US)
     };
-    let fast: HashSet<&str> = calls.iter().filter(is_fast).map(|call| call.name).collect();
+    let fast: HashSet<(&str, String)> = calls.iter().filter(is_fast).map(Call::kind).collect();
     let is_lost = |call: &Call<'_, '_>| {
-        let patience_us = if fast.contains(call.name) { PATIENCE_WITH_FAST_US } else { PATIENCE_US };
+        let has_fast = call.request.response.is_none() && fast.contains(&call.kind());
+        let patience_us = if has_fast { PATIENCE_WITH_FAST_US } else { PATIENCE_US };
         let request = call.request.request;
         let given_up = request.id().and_then(|id| cancelled.get(&id.to_string()).copied());
         let given_up = given_up.or_else(|| closed_at(transcript, request.frame));
         let waited = given_up.map_or(patience_us, |at| at.saturating_sub(request.at_us()));
         let token = call.request.param("_meta").and_then(|meta| meta.get("progressToken"));
-        let works = !fast.contains(call.name) && token.is_some_and(|token| progress.contains(&token));
+        let works = !has_fast && token.is_some_and(|token| progress.contains(&token));
         let is_slow = waited < patience_us || works;
         call.request.response.is_none() && !is_slow && !is_too_large(transcript, request.frame)
     };
