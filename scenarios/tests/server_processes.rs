@@ -95,6 +95,7 @@ fn facts() -> ProbeResult {
         transport: Transport::Stdio,
         identities: [(Revision::V2025_11_25, identity)].into(),
         restricted: false,
+        has_handshake: None,
         notes: Vec::new(),
         startup: Duration::ZERO,
     }

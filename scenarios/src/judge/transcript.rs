@@ -275,7 +275,8 @@ impl<'a> Transcript<'a> {
 
     /// Whether the server supports revisions of both eras, or may do so.
     pub(super) fn may_be_dual_era(&self) -> bool {
-        self.may_support(|revision| !revision.is_modern())
+        let known = self.server_identity().and_then(|identity| identity.get("has_handshake")?.as_bool());
+        known.unwrap_or_else(|| self.may_support(|revision| !revision.is_modern()))
     }
 
     /// Whether the server supports a revision of this kind, or may do so because it was not asked for all.

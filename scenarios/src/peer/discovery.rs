@@ -26,6 +26,8 @@ pub struct ProbeResult {
     pub identities: BTreeMap<Revision, ServerIdentity>,
     /// Whether it was asked about some revisions only, so that it may support others.
     pub restricted: bool,
+    /// Whether it also supports revisions with a handshake, if none of them is tested and it said so.
+    pub has_handshake: Option<bool>,
     /// Why it is not tested in other revisions.
     pub notes: Vec<String>,
     /// Time from the start of the server, or from the first request to a URL, to its first response.
@@ -71,6 +73,7 @@ impl ProbeResult {
         json!({
             "revision": revision,
             "revisions": revisions,
+            "has_handshake": self.has_handshake,
             "server_info": identity.server_info,
             "capabilities": identity.capabilities,
         })
@@ -150,6 +153,7 @@ async fn discover_over(
         transport,
         identities: BTreeMap::new(),
         restricted: !options.revisions.is_empty(),
+        has_handshake: None,
         notes: Vec::new(),
         startup: Duration::ZERO,
     };
@@ -161,11 +165,35 @@ async fn discover_over(
     let (modern, mut legacy): (Vec<Revision>, Vec<Revision>) =
         Revision::ALL.into_iter().filter(wanted).partition(|revision| revision.is_modern());
     let newest = legacy.pop();
-    search.both_eras(newest, modern.last().copied(), options.startup).await?;
+    let other_era = async {
+        // Rules differ for a server of both eras, whichever of them is tested.
+        let is_asked = newest.is_none() && !modern.is_empty();
+        if is_asked { has_handshake(target, transport).await } else { None }
+    };
+    let (has_handshake, tried) =
+        tokio::join!(other_era, search.both_eras(newest, modern.last().copied(), options.startup));
+    tried?;
+    search.found.result.has_handshake = has_handshake;
     // A server answers with the newest revision that it supports, so newer ones need no attempt.
     legacy.retain(|revision| search.newest_handshake().is_some_and(|newest| *revision < newest));
     search.others(legacy, options.startup).await?;
     search.finish()
+}
+
+/// Whether a server supports a revision with a handshake; `None` if it does not say so soon.
+async fn has_handshake(target: &ServerTarget, transport: Transport) -> Option<bool> {
+    let carried = |revision: &Revision| !revision.is_modern() && transport.carries(*revision);
+    let newest = Revision::ALL.into_iter().rfind(carried)?;
+    let mut peer = Peer::open(target, transport, newest).await.ok()?;
+    let response = peer.handshake(handshake::PROBE).await;
+    let needs_token = peer.rejection_status().is_some();
+    drop(peer.end().await);
+    match response {
+        _ if needs_token => None,
+        Ok(result) => Some(legacy_identity(newest, &result?).is_ok()),
+        Err(error) if matches!(error.kind.as_str(), "timed-out" | "closed") => None,
+        Err(_) => Some(false),
+    }
 }
 
 /// A search over one transport.

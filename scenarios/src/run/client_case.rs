@@ -47,6 +47,8 @@ const SETTLE: Duration = Duration::from_millis(500);
 const REPORT_DELAY: Duration = Duration::from_millis(300);
 /// Interval of observing the process tree, and of reading the report in cases with a `die` step.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
+/// Interval of reading memory and CPU time. Each reading looks at all processes of the machine, which other cases share.
+const USAGE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A case that could not be executed.
 #[derive(Debug, thiserror::Error)]
@@ -256,13 +258,14 @@ async fn watch(
     report: &mut ClientReport,
     records: &[PathBuf],
 ) -> bool {
-    let observes = case.scenario.expect.processes.is_some() || case.scenario.expect.usage.is_some();
+    let (processes, usage) = (case.scenario.expect.processes.is_some(), case.scenario.expect.usage.is_some());
+    let observes = processes || usage;
     let mut dies = case.scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Die(_)));
     let mut death = None;
     // An interpreter may need seconds to start, which say nothing about the client.
     let began = Instant::now();
     let (mut has_begun, mut deadline) = (false, began + limits.start);
-    let mut ticks = interval(POLL_INTERVAL);
+    let mut ticks = interval(if usage && !processes { USAGE_INTERVAL } else { POLL_INTERVAL });
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
