@@ -359,7 +359,10 @@ impl Http {
         let (replies, delay) = (self.inbox.take(&message), self.inbox.user.delay(&message));
         let Some(http) = self.me.upgrade() else { return };
         let respond = async move {
-            tokio::time::sleep(delay.unwrap_or_default()).await;
+            // A pause of no length takes a millisecond, which a flood of notifications multiplies.
+            if let Some(delay) = delay {
+                tokio::time::sleep(delay).await;
+            }
             for reply in replies.iter().filter(|reply| http.inbox.is_wanted(reply)) {
                 // A server may close the connection before it gets the response.
                 let _ = http.send_to(&http.url, reply).await;

@@ -145,7 +145,10 @@ async fn read(out: ChildStdout, inbox: Arc<Inbox>, stdin: Input, limit: usize, e
                     stdin = other;
                 }
                 let respond = async move {
-                    tokio::time::sleep(delay.unwrap_or_default()).await;
+                    // A pause of no length takes a millisecond, which a flood of notifications multiplies.
+                    if let Some(delay) = delay {
+                        tokio::time::sleep(delay).await;
+                    }
                     for response in responses.into_iter().filter(|response| inbox.is_wanted(response)) {
                         // A server may close its input before it gets the response.
                         let _ = write(&stdin, &response).await;
