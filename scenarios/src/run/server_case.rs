@@ -133,6 +133,18 @@ fn description(peer: &Peer, probe_result: &ProbeResult) -> Value {
     value
 }
 
+/// The response; `None` if there is none that a step needs. Checks judge it, so that only the end of the connection ends the step.
+///
+/// # Errors
+/// [`StepError`] of the kind `closed`.
+fn unless_closed(response: Result<Value, StepError>) -> Result<Option<Value>, StepError> {
+    match response {
+        Ok(response) => Ok(Some(response)),
+        Err(error) if error.kind == "closed" => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
 /// Executes the steps. Returns whether the case timed out.
 async fn take_steps(
     peer: &mut Peer,

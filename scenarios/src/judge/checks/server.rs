@@ -101,6 +101,15 @@ fn has_is_error(result: &Value) -> bool {
     result.get("isError") == Some(&Value::Bool(true))
 }
 
+/// A result without its metadata.
+fn plain_result(result: &Value) -> Value {
+    let mut result = result.clone();
+    if let Some(members) = result.as_object_mut() {
+        members.remove("_meta");
+    }
+    result
+}
+
 /// Whether text begins with a scheme and has no space (RFC 3986, section 3).
 fn is_uri(text: &str) -> bool {
     resources::SCHEME.is_match(text)

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use evidence::{Body, ConnectionEvent, Frame};
 use serde_json::{Value, json};
 
-use super::{has_is_error, is_complete, known, security::texts};
+use super::{has_is_error, is_complete, known, plain_result, security::texts};
 use crate::{
     arguments::NOT_ASCII,
     judge::{
@@ -370,8 +370,7 @@ fn own_results(transcript: &Transcript<'_>) -> CheckOutcome {
     let answered: Vec<Answered<'_, '_>> = calls(transcript)
         .iter()
         .filter_map(|call| {
-            let mut result = call.success()?.clone();
-            result.as_object_mut()?.remove("_meta");
+            let result = plain_result(call.success().filter(|result| result.is_object())?);
             let arguments = call.request.param("arguments").map(Value::to_string).unwrap_or_default();
             Some(Answered { call: call.request, tool: call.name, arguments, result })
         })

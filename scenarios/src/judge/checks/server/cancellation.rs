@@ -60,6 +60,19 @@ fn cancellations<'a>(messages: impl Iterator<Item = Message<'a>>) -> impl Iterat
     messages.filter(|message| message.is("notifications/cancelled"))
 }
 
+/// The cancellations by the client, each with its request and a later response, of requests that had none before.
+fn cancelled_while_open<'a>(
+    session: &Session<'a>,
+) -> impl Iterator<Item = (Message<'a>, Message<'a>, Option<Message<'a>>)> {
+    cancellations(session.client_messages()).filter_map(|cancel| {
+        let id = IdKey::new(cancel.cancels()?);
+        let request = session.requests_with(id).take_while(|request| request.seq() < cancel.seq()).last()?;
+        let response = session.answer(&request);
+        let was_open = response.is_none_or(|response| response.seq() >= cancel.seq());
+        was_open.then_some((cancel, request, response))
+    })
+}
+
 fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
     let has_session = || transcript.client_frames().any(|frame| header(frame, SESSION_HEADER).is_some());
     if transcript.is_http() && !has_session() {
@@ -69,12 +82,8 @@ fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
     let tolerance_us = if transcript.is_http() { OTHER_STREAM_US } else { ON_ITS_WAY_US };
     let mut findings = Findings::default();
     for session in transcript.sessions() {
-        for cancel in cancellations(session.client_messages()) {
-            let Some(id) = cancel.cancels().map(IdKey::new) else { continue };
-            let earlier = session.requests_with(id).take_while(|request| request.seq() < cancel.seq()).last();
-            let Some(request) = earlier.filter(|request| !request.is("initialize")) else { continue };
-            let response = session.answer(&request);
-            if response.is_some_and(|response| response.seq() < cancel.seq()) {
+        for (cancel, request, response) in cancelled_while_open(session) {
+            if request.is("initialize") {
                 continue;
             }
             // The response to a later request proves that the server read the cancellation.
@@ -125,14 +134,7 @@ fn no_error(transcript: &Transcript<'_>) -> CheckOutcome {
     }
     let mut findings = Findings::default();
     for session in transcript.sessions() {
-        for cancel in cancellations(session.client_messages()) {
-            let Some(id) = cancel.cancels().map(IdKey::new) else { continue };
-            let earlier = session.requests_with(id).take_while(|request| request.seq() < cancel.seq()).last();
-            let Some(request) = earlier else { continue };
-            let response = session.answer(&request);
-            if response.is_some_and(|response| response.seq() < cancel.seq()) {
-                continue;
-            }
+        for (cancel, request, response) in cancelled_while_open(session) {
             findings.saw(cancel.seq());
             let Some(response) = response.filter(|one| ends_as_cancelled(session, &request, one)) else { continue };
             let error = brief(response.error().unwrap_or_default());

@@ -5,7 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{CALL, Failure, Planned, SEED, fill};
-use crate::{arguments::ArgumentGenerator, evidence::StepError, model::CallTools, peer::Peer, run::ToolPolicy};
+use crate::{
+    arguments::ArgumentGenerator,
+    model::CallTools,
+    peer::Peer,
+    run::{ToolPolicy, server_case::unless_closed},
+};
 
 /// Default maximum number of tools.
 const MAX: usize = 3;
@@ -31,13 +36,13 @@ pub(super) async fn call(
     let mut called = Vec::new();
     for (_, first, second) in pairs {
         let within = peer.response_timeout(Some(CALL));
-        single(peer, &second, within).await?;
+        unless_closed(peer.request(second.outgoing(), within).await)?;
         let open = [peer.send(first.outgoing()).await?, peer.send(second.outgoing()).await?];
         for sent in &open {
-            answered(peer.response(sent, within).await)?;
+            unless_closed(peer.response(sent, within).await)?;
         }
-        single(peer, &first, within).await?;
-        single(peer, &second, within).await?;
+        unless_closed(peer.request(first.outgoing(), within).await)?;
+        unless_closed(peer.request(second.outgoing(), within).await)?;
         called.push(json!({ "tool": first.name }));
     }
     Ok(json!({ "calls": called }))
@@ -54,16 +59,4 @@ fn pair(peer: &Peer, tool: &Value) -> Option<(Duration, Planned, Planned)> {
     let first = generator.valid(SEED).ok()?;
     let second = generator.variants(SEED, false).ok()?.into_iter().find(|other| *other != first)?;
     Some((took, Planned::valid(name, first), Planned::valid(name, second)))
-}
-
-async fn single(peer: &mut Peer, planned: &Planned, within: Duration) -> Result<(), StepError> {
-    answered(peer.request(planned.outgoing(), within).await)
-}
-
-/// Only the end of the connection ends the step.
-fn answered(response: Result<Value, StepError>) -> Result<(), StepError> {
-    match response {
-        Err(error) if error.kind == "closed" => Err(error),
-        _ => Ok(()),
-    }
 }

@@ -14,7 +14,7 @@ use crate::{
     evidence::StepError,
     model::TaskCalls,
     peer::{Outgoing, Peer},
-    run::ToolPolicy,
+    run::{ToolPolicy, server_case::unless_closed},
 };
 
 /// Default timeout of a task.
@@ -82,11 +82,7 @@ async fn send(
     within: Duration,
 ) -> Result<Option<Value>, StepError> {
     let outgoing = Outgoing { method: method.to_owned(), params: Some(params), ..Outgoing::default() };
-    match peer.request(outgoing, within).await {
-        Ok(response) => Ok(Some(response)),
-        Err(error) if error.kind == "closed" => Err(error),
-        Err(_) => Ok(None),
-    }
+    unless_closed(peer.request(outgoing, within).await)
 }
 
 /// Calls a tool as a task. Returns the id of the task.

@@ -9,6 +9,7 @@ use crate::{
     evidence::StepError,
     model::ReadTemplates,
     peer::{Outgoing, Peer},
+    run::server_case::unless_closed,
     uri_template::{expand, variables},
 };
 
@@ -53,13 +54,9 @@ async fn suggestion(
     Ok(value.map(str::to_owned))
 }
 
-/// Sends a request. Checks judge the response; only the end of the connection ends the step.
+/// Sends a request. Checks judge the response.
 async fn request(peer: &mut Peer, method: &str, params: Value) -> Result<Option<Value>, StepError> {
     let params: Option<Map<String, Value>> = params.as_object().cloned();
     let outgoing = Outgoing { method: method.to_owned(), params, ..Outgoing::default() };
-    match peer.request(outgoing, peer.response_timeout(None)).await {
-        Ok(response) => Ok(Some(response)),
-        Err(error) if error.kind == "closed" => Err(error),
-        Err(_) => Ok(None),
-    }
+    unless_closed(peer.request(outgoing, peer.response_timeout(None)).await)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{NO_TASK, Observed, Task, all_results, observed, response, tasks};
+use super::{super::plain_result, NO_TASK, Observed, Task, all_results, observed, response, tasks};
 use crate::judge::{
     check::{CheckOutcome, Findings, brief},
     transcript::{RequestResponse, Transcript},
@@ -96,15 +96,6 @@ pub(super) fn metadata_ignored(transcript: &Transcript<'_>) -> CheckOutcome {
     };
     Findings::from_each(calls.map(|(call, _)| (call.last_frame(), call)), fault)
         .or_not_applicable("calls", "no tool was called as a task")
-}
-
-/// A result without its metadata.
-fn plain_result(result: &Value) -> Value {
-    let mut result = result.clone();
-    if let Some(members) = result.as_object_mut() {
-        members.remove("_meta");
-    }
-    result
 }
 
 pub(super) fn same_result(transcript: &Transcript<'_>) -> CheckOutcome {
