@@ -1,6 +1,9 @@
 //! Streams of events over HTTP: their messages, their ids, their end, and what is sent on which stream.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    ops::Range,
+};
 
 use super::jsonrpc::{is_client_error, is_resumed, resumptions};
 use crate::{
@@ -192,6 +195,10 @@ fn endpoint_first(transcript: &Transcript<'_>) -> CheckOutcome {
     }
 }
 
+fn number_of(connection: &ConnectionFrames<'_>) -> u64 {
+    connection.frames.first().map_or(0, |frame| frame.connection)
+}
+
 /// The session of the exchange of a frame, as records name it.
 fn session_of<'a>(connection: &ConnectionFrames<'a>) -> Option<&'a str> {
     connection.request().and_then(|request| header(request, SESSION_HEADER))
@@ -302,44 +309,84 @@ fn one_stream(transcript: &Transcript<'_>) -> CheckOutcome {
     if !transcript.is_http() {
         return CheckOutcome::not_applicable("the transport is not Streamable HTTP");
     }
-    let mut seen: HashMap<(Option<&str>, String), (u64, u64, bool)> = HashMap::new();
+    let mut copies: BTreeMap<(Option<&str>, String), Vec<Copy<'_>>> = BTreeMap::new();
     let mut findings = Findings::default();
     for connection in transcript.connections() {
         let session = session_of(connection);
-        let listens = connection.request().is_some_and(|request| method(request) == Some("GET"));
         for message in messages(connection).filter(|message| !is_resumed(transcript, message.frame)) {
             // Other checks judge responses, which belong to the stream of their request.
-            if message.method().is_none() {
-                continue;
+            if message.method().is_some() {
+                findings.saw(message.seq());
+                copies.entry((session, message.json.to_string())).or_default().push(Copy { message, connection });
             }
-            let is_unique = message.is_request() || message.is("notifications/progress");
-            findings.saw(message.seq());
-            let key = (session, message.json.to_string());
-            let this = (message.seq(), connection_number(connection), listens);
-            let (first, other, other_listens) = *seen.entry(key).or_insert(this);
-            let apart = message.frame.at_us.abs_diff(frame_time(transcript, first));
-            let elsewhere = other != connection_number(connection);
-            // Notifications about two requests can be equal. A copy on the stream for all other messages is sent at the
-            // same time.
-            if elsewhere && (is_unique || (apart < SAME_TIME_US && (listens || other_listens))) {
-                findings.fail(format!("{} is sent on two streams", brief(message.json)), [first, message.seq()]);
+        }
+    }
+    for copies in copies.values_mut() {
+        copies.sort_by_key(Copy::time);
+        let mut times: HashMap<u64, Vec<u64>> = HashMap::new();
+        for copy in &*copies {
+            times.entry(copy.stream()).or_default().push(copy.time());
+        }
+        for (first, second) in copies.iter().zip(copies.iter().skip(1)) {
+            if first.stream() != second.stream() && are_of_one_message(first, second, &times) {
+                let (json, seqs) = (second.message.json, [first.message.seq(), second.message.seq()]);
+                findings.fail(format!("{} is sent on two streams", brief(json)), seqs);
             }
         }
     }
     findings.or_not_applicable("messages", NO_STREAM)
 }
 
+/// A message, and the exchange whose stream has it.
+struct Copy<'a> {
+    message: Message<'a>,
+    connection: &'a ConnectionFrames<'a>,
+}
+
 /// Copies of one message are sent within this time.
 const SAME_TIME_US: u64 = 100_000;
 
-fn connection_number(connection: &ConnectionFrames<'_>) -> u64 {
-    connection.frames.first().map_or(0, |frame| frame.connection)
+impl Copy<'_> {
+    fn stream(&self) -> u64 {
+        number_of(self.connection)
+    }
+
+    fn time(&self) -> u64 {
+        self.message.frame.at_us
+    }
+
+    fn is_on_get_stream(&self) -> bool {
+        self.connection.request().is_some_and(|request| method(request) == Some("GET"))
+    }
+
+    /// The times when a copy of a message on another stream would be sent on this one.
+    fn open(&self) -> Range<u64> {
+        let frames = &self.connection.frames;
+        let time = |frame: Option<&&Frame>| frame.map_or(0, |frame| frame.at_us);
+        if self.is_on_get_stream() {
+            return time(frames.iter().find(|frame| !frame.from_client()))..u64::MAX;
+        }
+        time(frames.first())..time(frames.last()).saturating_add(SAME_TIME_US)
+    }
 }
 
-fn frame_time(transcript: &Transcript<'_>, seq: u64) -> u64 {
-    let frames = &transcript.evidence.frames;
-    let position = frames.partition_point(|frame| frame.seq < seq);
-    frames.get(position).map_or(0, |frame| frame.at_us)
+/// Whether two equal messages on different streams are copies of one. Equal notifications can be about two requests,
+/// and lists can change twice in a short time. A server that sends all to several streams sends as many on each.
+fn are_of_one_message(first: &Copy<'_>, second: &Copy<'_>, times: &HashMap<u64, Vec<u64>>) -> bool {
+    if first.message.is_request() || first.message.is("notifications/progress") {
+        return true;
+    }
+    let is_at_one_time = second.time() - first.time() < SAME_TIME_US;
+    if !is_at_one_time || !(first.is_on_get_stream() || second.is_on_get_stream()) {
+        return false;
+    }
+    let (one, other) = (first.open(), second.open());
+    let both = one.start.max(other.start)..one.end.min(other.end);
+    let number = |copy: &Copy<'_>| {
+        let until = |limit| times[&copy.stream()].partition_point(|time| *time < limit);
+        until(both.end).saturating_sub(until(both.start))
+    };
+    number(first) == number(second)
 }
 
 fn repeated_event(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -362,7 +409,7 @@ fn resumption(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut streams: HashMap<(Option<&str>, String), HashSet<u64>> = HashMap::new();
     let mut findings = Findings::default();
     for connection in transcript.connections() {
-        let (number, session) = (connection_number(connection), session_of(connection));
+        let (number, session) = (number_of(connection), session_of(connection));
         let Some(last) = connection.resumes_after() else {
             for frame in connection.frames.iter().filter(|frame| !frame.from_client()) {
                 if let Some(id) = event_id(frame) {

@@ -223,6 +223,20 @@ fn a_resumed_stream_may_repeat_responses_and_ids() {
 }
 
 #[test]
+fn a_list_that_changes_twice_may_be_announced_on_two_streams() {
+    let changed = || json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+    let opened = |talk: Talk| event(talk.bodiless("GET", &SESSION), None, Body::Event(ConnectionEvent::Bodiless));
+    // The newest stream has the changes, of which the first occurred before it was opened.
+    let newest = says(opened(says(opened(http()), None, changed())), None, changed());
+    assert!(matches!(outcome_of("message-on-one-stream", &newest), CheckOutcome::Passed { .. }));
+    let mut both = says(says(opened(opened(http())), None, changed()), None, changed());
+    if let [.., copy, last] = both.0.frames.as_mut_slice() {
+        copy.connection = last.connection - 1;
+    }
+    assert!(matches!(outcome_of("message-on-one-stream", &both), CheckOutcome::Failed { .. }));
+}
+
+#[test]
 fn sessions_may_use_the_same_event_ids_and_replay_equal_messages() {
     let other = says(http().post(&OTHER, ping(1)), Some("a-1"), reply(1));
     let own = says(says(other.post(&SESSION, ping(1)), Some("a-1"), progress()), Some("a-2"), reply(1));
