@@ -1,7 +1,10 @@
 //! Streamable HTTP of the handshake revisions: statuses, content types, sessions, origins.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
+use super::streams::is_endpoint;
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
@@ -244,7 +247,12 @@ fn missing_session(transcript: &Transcript<'_>) -> CheckOutcome {
     if rejected.peek().is_none() {
         return CheckOutcome::not_applicable("the server does not require the session id");
     }
-    check_status(rejected, |status| status == 400)
+    // A stream that begins with `endpoint` is one of HTTP+SSE, which has no session ids.
+    let endpoints = transcript.evidence.frames.iter().filter(|frame| is_endpoint(frame));
+    let is_older: HashSet<u64> = endpoints.map(|frame| frame.connection).collect();
+    let opened = exchanges(transcript, |frame| method(frame) == Some("GET") && header(frame, SESSION_HEADER).is_none());
+    let opened = opened.filter(|(request, _, status)| is_success(*status) && !is_older.contains(&request.connection));
+    check_status(rejected.chain(opened), |status| status == 400)
 }
 
 /// The exchanges that close a session.

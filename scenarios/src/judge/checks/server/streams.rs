@@ -158,7 +158,7 @@ fn events<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = &'a Frame> + 
     frames.filter(|frame| is_event(frame) && !matches!(frame.body, Body::Event(_)) && !is_endpoint(frame))
 }
 
-fn is_endpoint(frame: &Frame) -> bool {
+pub(super) fn is_endpoint(frame: &Frame) -> bool {
     frame.http.as_ref().is_some_and(|http| http.event.as_deref() == Some("endpoint"))
 }
 

@@ -64,6 +64,19 @@ fn an_empty_line_is_not_a_message() {
 }
 
 #[test]
+fn a_stream_needs_a_session_too_unless_it_is_one_of_http_sse() {
+    let id = "http-missing-session-is-400";
+    let refused = || http().ask(call("ping")).says_with(400, json!({}));
+    let opened = |talk: Talk| talk.bodiless("GET", &[]).replies(200, "text/event-stream");
+    assert!(fails(id, &opened(refused())));
+    assert!(!fails(id, &refused().bodiless("GET", &[]).replies(405, "")));
+    assert!(!fails(id, &opened(http())));
+    let http = Http { event: Some("endpoint".to_owned()), ..status(200, "text/event-stream") };
+    let older = opened(refused()).frame(Direction::ServerToClient, Body::Text("/messages".to_owned()), Some(http));
+    assert!(!fails(id, &older));
+}
+
+#[test]
 fn every_method_gets_404_in_an_ended_session() {
     let ended = || http().bodiless("DELETE", &session()).replies(202, "");
     for (method, code, is_broken) in [
