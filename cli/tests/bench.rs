@@ -82,6 +82,24 @@ fn a_rate_that_is_not_reached_fails_and_says_why() {
     }
 }
 
+#[test]
+fn a_run_in_which_every_call_fails_fails_and_names_the_error() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = directory.path().join("broken.yaml");
+    let text = "tools: [{ name: broken }]\n\
+        on: [{ when: { tool: broken }, do: { error: { code: -32603, message: the disk is full } } }]\n";
+    std::fs::write(&script, text).expect("a file");
+    let mock = Mock::start(script.to_str().expect("UTF-8"));
+    for driver in ["raw", "client"] {
+        let load = ["--url", &mock.url, "--tool", "broken", "--duration", "300ms", "--warmup", "10ms"];
+        let (output, result) = bench(&[&load[..], &["--driver", driver]].concat());
+        assert_eq!(output.status.code(), Some(1), "{result:#}");
+        assert_eq!(result["succeeded"], 0, "{result:#}");
+        let sample = result["error_samples"]["rpc-error"]["text"].as_str().expect("text");
+        assert!(sample.contains("the disk is full"), "{sample}");
+    }
+}
+
 /// A busy machine delays calls too, so a few attempts may fail. A generator that leaves out calls fails every time.
 #[test]
 fn a_stopped_server_counts_for_every_call_that_was_due() {
