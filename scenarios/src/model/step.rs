@@ -206,6 +206,16 @@ impl ServerStep {
         }
     }
 
+    /// Whether it is taken only in the newest revision of each era.
+    #[must_use]
+    pub fn once(&self) -> bool {
+        match self {
+            Self::CallTools(step) => step.once,
+            Self::Together(step) => step.once,
+            _ => false,
+        }
+    }
+
     /// The expected outcome.
     #[must_use]
     pub fn expect(&self) -> &Expect {
@@ -364,6 +374,9 @@ pub struct CallTools {
     /// that are slow, or were not called before, are left out [default: false].
     #[serde(default)]
     pub pairs: bool,
+    /// Whether to make the calls only in the newest revision of each era that the server supports [default: false].
+    #[serde(default)]
+    pub once: bool,
     /// The log level in the metadata of each call (2026-07-28) [default: none].
     #[serde(default)]
     pub log_level: Option<String>,

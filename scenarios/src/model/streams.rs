@@ -16,6 +16,9 @@ use super::expect::Expect;
 pub struct Together {
     /// The requests.
     pub requests: Vec<ConcurrentRequest>,
+    /// Whether to send them only in the newest revision of each era that the server supports [default: false].
+    #[serde(default)]
+    pub once: bool,
     /// Timeout for each response [default: 5s].
     #[serde(default)]
     pub within: Option<HumanDuration>,

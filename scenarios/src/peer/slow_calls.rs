@@ -33,7 +33,7 @@ const SLOW: Duration = Duration::from_secs(1);
 /// schema show more.
 const BEFORE_VARIANTS: Duration = Duration::from_secs(5);
 /// A tool whose last call took longer is not called with other valid arguments.
-const UNHURRIED: Duration = Duration::from_millis(250);
+const UNHURRIED: Duration = Duration::from_millis(150);
 
 /// The slow calls of a connection.
 #[derive(Debug, Default)]
@@ -102,9 +102,11 @@ impl Peer {
         self
     }
 
-    /// Notes a tool if the server sent requests after this number of received messages.
+    /// Notes a tool if the server sent requests to the user or the model after this number of received messages. A request
+    /// for the roots concerns neither, and servers send it during any call.
     pub(crate) fn note_requests(&mut self, tool: &str, received: usize) {
-        let is_request = |message: &Value| message["method"].as_str().and_then(feature_of).is_some();
+        let is_request =
+            |message: &Value| message["method"].as_str().and_then(feature_of).is_some_and(|feature| feature != "roots");
         if self.recorder.lock().received.iter().skip(received).any(is_request) {
             self.slow_calls.asking.insert(tool.to_owned());
         }

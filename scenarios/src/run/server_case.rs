@@ -91,6 +91,7 @@ async fn converse(
     policy: &ToolPolicy,
 ) -> Evidence {
     let revision = peer.revision();
+    let is_newest = probe_result.is_newest(revision);
     let mut outcomes = Vec::new();
     let (mut broken, mut is_open) = (None, true);
     // A scenario that starts with `raw` skips the handshake, and a server that rejected all handshakes has none to offer.
@@ -105,7 +106,7 @@ async fn converse(
         // The check judges why the handshake failed.
         broken = error.filter(|_| !scenario.judges_handshake());
     }
-    let timed_out = is_open && take_steps(&mut peer, scenario, policy, &mut outcomes).await;
+    let timed_out = is_open && take_steps(&mut peer, scenario, policy, is_newest, &mut outcomes).await;
     let FinishedPeer { frames, process, stderr, elapsed_us } = peer.end().await;
     let recorded = Evidence::empty(scenario, probe_result.transport, revision);
     Evidence { frames, steps: outcomes, process, stderr, timed_out, broken, elapsed_us, ..recorded }
@@ -145,11 +146,12 @@ fn unless_closed(response: Result<Value, StepError>) -> Result<Option<Value>, St
     }
 }
 
-/// Executes the steps. Returns whether the case timed out.
+/// Executes the steps. `is_newest` is whether the revision is the newest of its era. Returns whether the case timed out.
 async fn take_steps(
     peer: &mut Peer,
     scenario: &Scenario,
     policy: &ToolPolicy,
+    is_newest: bool,
     outcomes: &mut Vec<StepOutcome>,
 ) -> bool {
     let (all, limit) = (scenario.steps.server(), peer.limit(limit_of(scenario)));
@@ -157,6 +159,11 @@ async fn take_steps(
     let mut values = vec![Value::Null; all.len()];
     for (index, step) in all.iter().enumerate() {
         let began_us = peer.now_us();
+        if step.once() && !is_newest {
+            let outcome = Outcome::Skipped("it is taken only in the newest revision of its era".to_owned());
+            outcomes.push(StepOutcome { step: Some(index), server: None, began_us, ended_us: began_us, outcome });
+            continue;
+        }
         // On the heap: the futures of all steps are large, and runs are started deep in other futures.
         let taken = tokio::time::timeout_at(deadline, steps::take(peer, step, &values, policy).boxed()).await;
         let timed_out = taken.is_err();

@@ -146,7 +146,8 @@ impl SharedSession<'_> {
             }
             let (from, began_us) = (peer.frame_count(), peer.now_us());
             let mut steps = vec![greeted.clone()];
-            let timed_out = take_steps(&mut peer, scenario, self.call_tools, &mut steps).await;
+            let is_newest = self.facts.is_newest(self.revision);
+            let timed_out = take_steps(&mut peer, scenario, self.call_tools, is_newest, &mut steps).await;
             let lost = steps.iter().any(|step| has_ended(&step.outcome))
                 || steps.iter().any(|step| is_lost(&step.outcome)) && peer.is_lost().await;
             let frames = from..peer.frame_count();
