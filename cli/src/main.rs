@@ -8,6 +8,7 @@ mod commands;
 mod completion;
 mod error;
 mod interrupt;
+mod load_view;
 mod output;
 mod print;
 mod progress;

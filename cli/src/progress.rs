@@ -1,4 +1,4 @@
-//! Progress of a run on standard error: a progress bar on a terminal, log lines elsewhere.
+//! Progress of a run on standard error: a progress bar or the view of a load on a terminal, log lines elsewhere.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -6,13 +6,16 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use reports::model::{CaseResult, RunHeader, RunKind};
 use scenarios::{bench, model::Revision, peer::ProbeResult, run::RunEvent};
 
+use crate::load_view::LoadView;
+
 /// Number of finished cases between two lines of a log.
 const LOG_INTERVAL: u64 = 50;
 
 /// Shows the events of a run.
-#[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
+    /// The view of a running load test.
+    view: Option<LoadView>,
     live: bool,
     quiet: bool,
 }
@@ -20,7 +23,7 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new(quiet: bool) -> Self {
         let live = std::io::stderr().is_terminal() && !quiet;
-        Self { bar: ProgressBar::hidden(), live, quiet }
+        Self { bar: ProgressBar::hidden(), view: None, live, quiet }
     }
 
     /// Shows one event.
@@ -38,7 +41,7 @@ impl Progress {
             RunEvent::CaseStarted { id } => self.bar.set_message((*id).to_owned()),
             RunEvent::CaseFinished { result } => self.case_finished(result),
             RunEvent::LoadProgress(progress) => self.load_progress(*progress),
-            RunEvent::LoadFinished { .. } => {}
+            RunEvent::LoadFinished { .. } => self.view = None,
             RunEvent::Finished { .. } => self.bar.finish_and_clear(),
         }
     }
@@ -70,7 +73,7 @@ impl Progress {
         }
     }
 
-    fn case_finished(&self, result: &CaseResult) {
+    fn case_finished(&mut self, result: &CaseResult) {
         self.bar.inc(1);
         if result.verdict.is_failure() {
             self.line(&format!("{}: {}", result.verdict.as_str(), result.id));
@@ -81,20 +84,32 @@ impl Progress {
         }
     }
 
-    fn load_progress(&self, progress: bench::Progress) {
-        let bench::Progress { elapsed, sent, done, errors, in_flight } = progress;
+    fn load_progress(&mut self, progress: bench::Progress) {
+        if self.live && self.view.is_none() {
+            self.view = LoadView::new();
+        }
+        // A terminal that cannot be drawn on may still take lines.
+        match self.view.as_mut().map(|view| view.show(progress)) {
+            Some(Ok(())) => return,
+            Some(Err(_)) => (self.view, self.live) = (None, false),
+            None => {}
+        }
+        let bench::Progress { elapsed, sent, done, errors, in_flight, .. } = progress;
         let seconds = elapsed.as_secs_f64();
         self.line(&format!("{seconds:6.1} s  sent {sent}  done {done}  errors {errors}  unfinished {in_flight}"));
     }
 
     /// Prints a line above the progress bar, unless `--quiet` is given.
-    fn line(&self, text: &str) {
+    fn line(&mut self, text: &str) {
         if !self.quiet {
             self.print(text);
         }
     }
 
-    fn print(&self, text: &str) {
+    fn print(&mut self, text: &str) {
+        if self.view.as_mut().is_some_and(|view| view.print(text).is_ok()) {
+            return;
+        }
         if self.live {
             self.bar.println(text);
         }

@@ -29,6 +29,7 @@ mod operation;
 mod plan;
 mod rate;
 pub(crate) mod raw;
+mod recent;
 mod recorder;
 pub mod search;
 mod series;
@@ -57,6 +58,7 @@ use self::{
     generator::CpuTime,
     iteration::Following,
     operation::OperationRecord,
+    recent::RecentLatencies,
     recorder::Recorder,
     shared::{Record, Sample, Shared, Timing},
 };
@@ -66,6 +68,7 @@ pub use self::{
     figures::LoadFigures,
     iteration::Position,
     plan::{LoadPlan, PlanError},
+    recent::RecentLatency,
     threshold::{Threshold, ThresholdError},
 };
 use crate::model::Shape;
@@ -100,6 +103,8 @@ pub trait Caller: Send + Sync + 'static {
 pub struct Progress {
     /// Since the start of the warm-up.
     pub elapsed: Duration,
+    /// The time until the end of the measurement, since the start of the warm-up.
+    pub planned: Duration,
     /// Calls that were sent.
     pub sent: u64,
     /// Calls that finished, with a result or an error.
@@ -108,6 +113,8 @@ pub struct Progress {
     pub errors: u64,
     /// Calls that are open.
     pub in_flight: u64,
+    /// The latencies of the calls that succeeded since the last report. `None` without such calls.
+    pub recent: Option<RecentLatency>,
 }
 
 /// Executes a load test, and returns when all calls finished or were abandoned. The caller sets name and transport of the
@@ -141,10 +148,11 @@ async fn run_with<C: Caller>(
     let mut ticks = interval_at(timing.start + PROGRESS_EVERY, PROGRESS_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut give_up_at = None;
+    let mut recent = RecentLatencies::new();
     let (mut generated, recorder) = loop {
         tokio::select! {
             done = &mut work => break done,
-            _ = ticks.tick() => progress(timing.progress()),
+            _ = ticks.tick() => progress(timing.progress(&mut recent)),
             () = cancel.cancelled(), if give_up_at.is_none() => {
                 timing.stop_now();
                 give_up_at = Some(Instant::now() + CANCEL_GRACE);
@@ -154,7 +162,7 @@ async fn run_with<C: Caller>(
             }
         }
     };
-    progress(timing.progress());
+    progress(timing.progress(&mut recent));
     generated.cpu = CpuTime::shared(CpuTime::process().saturating_sub(cpu));
     finish(plan, &timing, &generated, recorder)
 }
@@ -313,7 +321,7 @@ async fn iterate<C: Caller>(shared: &Shared<C>, iteration: u64, user: u64, inten
             Following::End(outcome) => break outcome.map_err(Some),
         }
     };
-    timing.done(outcome.is_ok());
+    timing.done(outcome.is_ok().then(|| intended.elapsed()));
     if counts {
         let last = shared.iterations.row(at.operation).map(|row| (row, begun));
         shared.send(Record::Iteration(Sample { intended, sent, ended: Instant::now(), last, outcome }));

@@ -91,8 +91,9 @@ mod tests {
         let mut errors = 0;
         let second = (1..=100).find(|second| {
             errors += failed(*second);
-            let elapsed = Duration::from_secs(*second);
-            let progress = Progress { elapsed, sent: second * 10, done: second * 10, errors, in_flight: 0 };
+            let (elapsed, planned) = (Duration::from_secs(*second), Duration::from_secs(102));
+            let progress =
+                Progress { elapsed, planned, sent: second * 10, done: second * 10, errors, in_flight: 0, recent: None };
             rule.observe(progress)
         });
         (second, rule.reason)
@@ -122,8 +123,15 @@ mod tests {
         assert_eq!(aborted(closed(), |second| if second % 5 == 0 { 0 } else { 10 }).0, None);
         // A server that stalls returns nothing, and is no failure.
         let mut stalled = closed();
-        let stuck =
-            |second| Progress { elapsed: Duration::from_secs(second), sent: 1, done: 0, errors: 0, in_flight: 1 };
+        let stuck = |second| Progress {
+            elapsed: Duration::from_secs(second),
+            planned: Duration::MAX,
+            sent: 1,
+            done: 0,
+            errors: 0,
+            in_flight: 1,
+            recent: None,
+        };
         assert!((1..20).all(|second| !stalled.observe(stuck(second))));
     }
 }

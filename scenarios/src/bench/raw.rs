@@ -30,7 +30,8 @@ use self::{
     stdio::StdioWorker,
 };
 use super::{
-    CANCEL_GRACE, Generated, LoadPlan, PROGRESS_EVERY, Progress, generator::CpuTime, recorder::Recorder, shared::Timing,
+    CANCEL_GRACE, Generated, LoadPlan, PROGRESS_EVERY, Progress, generator::CpuTime, recent::RecentLatencies,
+    recorder::Recorder, shared::Timing,
 };
 
 /// A worker that is connected.
@@ -62,9 +63,11 @@ pub(crate) async fn run(
     let (counters, mut threads) = start(plan, target.take_workers(), &timing, None)?;
     let mut ticks = interval_at(timing.start + PROGRESS_EVERY, PROGRESS_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let report = |now: &Timing| {
+    let mut recent = RecentLatencies::new();
+    let mut report = |now: &Timing| {
         let counted = Counters::sum(&counters);
-        now.progress_of(counted.sent, counted.done, counted.errors)
+        let recent = recent.take(counters.iter().map(|counters| &counters.latencies));
+        Progress { recent, ..now.progress_of(counted.sent, counted.done, counted.errors) }
     };
     let mut give_up_at = None;
     let (mut generated, mut recorder) = (Generated::default(), Recorder::new(&timing));

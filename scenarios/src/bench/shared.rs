@@ -12,7 +12,11 @@ use std::{
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{CallFailure, Caller, LoadPlan, Progress, iteration::Iterations};
+use super::{
+    CallFailure, Caller, LoadPlan, Progress,
+    iteration::Iterations,
+    recent::{LatencyCounts, RecentLatencies},
+};
 
 /// Additional time for callers that apply the timeout themselves and cancel the call.
 const LIMIT_GRACE: Duration = Duration::from_millis(250);
@@ -78,6 +82,7 @@ pub(super) struct Timing {
     sent: AtomicU64,
     done: AtomicU64,
     errors: AtomicU64,
+    latencies: LatencyCounts,
 }
 
 impl Timing {
@@ -94,6 +99,7 @@ impl Timing {
             sent: AtomicU64::new(0),
             done: AtomicU64::new(0),
             errors: AtomicU64::new(0),
+            latencies: LatencyCounts::default(),
         }
     }
 
@@ -160,20 +166,26 @@ impl Timing {
         self.sent.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn done(&self, succeeded: bool) {
-        self.errors.fetch_add(u64::from(!succeeded), Relaxed);
+    /// Counts a call that ended. One that succeeded has a latency.
+    pub(super) fn done(&self, latency: Option<Duration>) {
+        match latency {
+            Some(latency) => self.latencies.add(latency),
+            None => drop(self.errors.fetch_add(1, Relaxed)),
+        }
         self.done.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn progress(&self) -> Progress {
+    pub(super) fn progress(&self, recent: &mut RecentLatencies) -> Progress {
         // `done` is read before `sent`, so that the difference is never negative.
         let (errors, done) = (self.errors.load(Relaxed), self.done.load(Relaxed));
-        self.progress_of(self.sent.load(Relaxed), done, errors)
+        let recent = recent.take([&self.latencies].into_iter());
+        Progress { recent, ..self.progress_of(self.sent.load(Relaxed), done, errors) }
     }
 
     /// The progress with the counters of a driver that counts itself.
     pub(super) fn progress_of(&self, sent: u64, done: u64, errors: u64) -> Progress {
         let sent = sent.max(done);
-        Progress { elapsed: self.start.elapsed(), sent, done, errors, in_flight: sent - done }
+        let planned = self.planned_end.saturating_duration_since(self.start);
+        Progress { elapsed: self.start.elapsed(), planned, sent, done, errors, in_flight: sent - done, recent: None }
     }
 }

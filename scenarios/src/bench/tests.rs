@@ -312,7 +312,10 @@ async fn tells_progress_every_second_and_at_the_end() {
     run_with(&plan, caller, TimerAlarm, |progress| told.lock().unwrap().push(progress), CancellationToken::new()).await;
     let told = told.into_inner().unwrap();
     assert_eq!(told.len(), 11);
-    let Progress { elapsed, sent, done, errors, in_flight } = told[1];
+    let Progress { elapsed, planned, sent, done, errors, in_flight, recent } = told[1];
+    assert_eq!(planned, Duration::from_secs(10));
+    let recent = recent.expect("calls succeeded");
+    assert!((510_000..542_000).contains(&recent.p50_us) && recent.max_us == recent.p99_us, "{recent:?}");
     assert_eq!((elapsed.as_secs(), errors), (2, 10));
     assert!((40..=41).contains(&sent) && in_flight == sent - done && (10..=11).contains(&in_flight), "{:?}", told[1]);
     assert_eq!((told[10].sent, told[10].done, told[10].in_flight), (200, 200, 0));

@@ -22,6 +22,7 @@ use crate::{
             share::Share,
             users::{ConstantPace, UserShare},
         },
+        recent::LatencyCounts,
         recorder::Recorder,
         shared::{Sample, Timing},
     },
@@ -35,6 +36,7 @@ pub(super) struct Counters {
     sent: AtomicU64,
     done: AtomicU64,
     errors: AtomicU64,
+    pub(super) latencies: LatencyCounts,
 }
 
 /// Sums of counters.
@@ -323,8 +325,9 @@ impl Pacer {
                 thinking.push_back((ended + *think_time, call.at.user));
             }
         }
-        if outcome.is_err() {
-            Counters::add(&self.counters.errors);
+        match &outcome {
+            Ok(()) => self.counters.latencies.add(ended.saturating_duration_since(call.intended)),
+            Err(_) => Counters::add(&self.counters.errors),
         }
         Counters::add(&self.counters.done);
         if self.counts(call.intended) {
