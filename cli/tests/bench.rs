@@ -260,6 +260,32 @@ fn a_run_is_compared_with_a_baseline_of_the_same_load() {
 }
 
 #[test]
+fn a_soak_test_finds_a_server_that_becomes_slower() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = directory.path().join("slower.yaml");
+    // Each call waits for one millisecond more than that before, until 60 of them.
+    let rules: Vec<String> = (1..60)
+        .map(|nth| {
+            format!("{{ when: {{ tool: echo, nth: {nth} }}, do: [{{ fault: {{ delay: {nth}ms }} }}, default] }}")
+        })
+        .collect();
+    let text = format!("tools: [{{ name: echo }}]\non: [{}]\n", rules.join(", "));
+    std::fs::write(&script, text).expect("a file");
+    let server = [PROGRAM, "mock", "stdio", script.to_str().expect("UTF-8")];
+    let load = ["soak", "--quiet", "--format", "json", "--tool", "echo", "--rate", "5", "--min-rate", "0"];
+    let limits = ["--threshold", "error_rate <= 5%", "--duration", "9s", "--"];
+    let output = command(&[&load[..], &limits, &server].concat());
+    let run: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|cause| panic!("{cause}: {}", String::from_utf8_lossy(&output.stderr)));
+    let thresholds = run["loads"][0]["thresholds"].as_array().expect("thresholds");
+    let passed: Vec<(&str, &Value)> =
+        thresholds.iter().map(|one| (one["threshold"].as_str().expect("text"), &one["passed"])).collect();
+    let [yes, no] = [Value::Bool(true), Value::Bool(false)];
+    let expected = [("error_rate <= 5%", &yes), ("p50_drift <= 20%", &no), ("rss_growth < 1MB/min", &yes)];
+    assert_eq!((output.status.code(), passed), (Some(1), expected.to_vec()), "{run:#}");
+}
+
+#[test]
 fn the_process_of_a_server_is_sampled() {
     let growth = ["--threshold", "rss_growth < 1GB/min", "--threshold", "rss_growth > 100GB/min"];
     let load = ["--tool", "echo", "--rate", "20", "--duration", "1s", "--warmup", "1ms", "--min-rate", "0"];

@@ -178,7 +178,11 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
         warnings::Run { plan, figures: &figures, recorder: &recorder, generator: &generator, cut: timing.was_cut() };
     let warnings = warnings::warnings(&run);
     let mut thresholds = Vec::from_iter(rate::check(&run));
-    thresholds.extend(plan.thresholds().iter().map(|threshold| evaluate(plan, threshold, &figures, &mut recorder)));
+    let series = recorder.series.points();
+    thresholds.extend(plan.thresholds().iter().map(|threshold| {
+        let over_time = threshold.evaluate_series(&series);
+        over_time.unwrap_or_else(|| evaluate(plan, threshold, &figures, &mut recorder))
+    }));
     let rows = plan.iterations().rows().iter().enumerate();
     let operations = rows.map(|(row, name)| operation_result(name, recorder.operation(row), &figures)).collect();
     LoadResult {
@@ -203,7 +207,7 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
         bytes_received: recorder.bytes_received,
         generator: Some(generator),
         interval_ms: u64::try_from(recorder.series.interval().as_millis()).unwrap_or(u64::MAX),
-        series: recorder.series.points(),
+        series,
         histogram: recorder.latencies.buckets(),
         process: None,
         operations,

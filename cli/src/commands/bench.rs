@@ -5,6 +5,7 @@ mod live;
 mod locustfile;
 mod merge_histograms;
 mod search;
+mod soak;
 mod worker;
 
 use std::{
@@ -44,6 +45,13 @@ use crate::{
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<BenchCommand>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// The arguments of a load test.
+#[derive(Debug, clap::Args)]
+struct RunArgs {
     /// Scenario file with a `load`; without a server its mock server is tested.
     #[arg(value_name = "FILE", conflicts_with = "LoadArgs")]
     file: Option<PathBuf>,
@@ -82,6 +90,7 @@ pub(crate) struct Args {
 enum BenchCommand {
     Compare(Box<compare::Args>),
     Search(Box<search::Args>),
+    Soak(Box<soak::Args>),
     /// Make calls for a Locust master, which distributes users over several machines.
     Worker(Box<worker::Args>),
     /// Write the file that a Locust master of workers runs.
@@ -271,11 +280,16 @@ pub(crate) fn run(args: Args) -> CommandResult {
     match args.command {
         Some(BenchCommand::Compare(args)) => return compare::run(&args),
         Some(BenchCommand::Search(args)) => return search::run(&args),
+        Some(BenchCommand::Soak(args)) => return soak::run(*args),
         Some(BenchCommand::Worker(args)) => return worker::run(&args),
         Some(BenchCommand::Locustfile(args)) => return locustfile::run(&args),
         Some(BenchCommand::MergeHistograms(args)) => return merge_histograms::run(&args),
         None => {}
     }
+    execute(&args.run)
+}
+
+fn execute(args: &RunArgs) -> CommandResult {
     let seed = fresh_seed();
     let plan = BenchPlan {
         subject: if args.target.is_given() { args.target.subject() } else { "mock servers".to_owned() },
@@ -285,7 +299,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         pid: args.pid,
         abort: args.abort_on_fail,
         baseline: args.baseline.as_deref().map(|path| baseline(path, args.tolerance)).transpose()?,
-        loads: loads(&args, seed)?,
+        loads: loads(args, seed)?,
     };
     run::execute(RunPlan::Bench(plan), &args.output)
 }
@@ -300,7 +314,7 @@ fn baseline(path: &Path, tolerance: Option<f64>) -> Result<LoadBaseline, Command
     LoadBaseline::new(run, tolerance.unwrap_or(0.1)).map_err(|cause| CommandError::input(cause).with_help(HELP))
 }
 
-fn loads(args: &Args, seed: u64) -> Result<Vec<LoadTask>, CommandError> {
+fn loads(args: &RunArgs, seed: u64) -> Result<Vec<LoadTask>, CommandError> {
     let transport = args.transport.map(|transport| transport.0);
     let server = |load| Ok(LoadTask::Server(Box::new(args.target.config(transport)?), load));
     if args.load.is_given() {

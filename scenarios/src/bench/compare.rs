@@ -10,7 +10,7 @@ use reports::model::LoadResult;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::statistics::{Estimate, location};
+use super::statistics::{Estimate, location, median};
 
 /// Version of the format of [`PairedComparison`].
 pub const FORMAT: u32 = 1;
@@ -366,16 +366,6 @@ impl fmt::Display for Judged<'_> {
 /// Half the length of an interval of ratios, as a share.
 fn resolution(ratio: Estimate) -> f64 {
     (ratio.high / ratio.low).ln() / 2.0
-}
-
-/// The median; 0 without values.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        count if count.is_multiple_of(2) => f64::midpoint(values[count / 2 - 1], values[count / 2]),
-        count => values[count / 2],
-    }
 }
 
 #[cfg(test)]

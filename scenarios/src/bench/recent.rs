@@ -12,7 +12,7 @@ use super::latencies::micros;
 /// Buckets per power of two, so that a value is at most 1/16 too high.
 const PER_POWER: usize = 16;
 /// The buckets end at 2^36 µs, 19 hours.
-const BUCKETS: usize = 34 * PER_POWER;
+const BUCKETS: usize = 33 * PER_POWER;
 
 /// Percentiles of the latencies of calls that succeeded in the last second, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

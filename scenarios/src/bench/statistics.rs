@@ -20,6 +20,16 @@ fn trimmed_mean(values: &mut [f64]) -> f64 {
     kept.iter().sum::<f64>() / kept.len() as f64
 }
 
+/// The median; 0 without values.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        count if count.is_multiple_of(2) => f64::midpoint(values[count / 2 - 1], values[count / 2]),
+        count => values[count / 2],
+    }
+}
+
 /// The location of independent values: their trimmed mean. `None` without two values.
 #[must_use]
 pub fn location(values: &[f64], seed: u64) -> Option<Estimate> {

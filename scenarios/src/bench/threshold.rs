@@ -9,10 +9,10 @@ mod tests;
 use std::{fmt, time::Duration};
 
 use diagnostics::nearest;
-use reports::model::{Latency, ProcessUsage, ThresholdResult};
+use reports::model::{Latency, LoadPoint, ProcessUsage, ThresholdResult};
 use thiserror::Error;
 
-use super::figures::LoadFigures;
+use super::{figures::LoadFigures, statistics::median};
 
 /// One threshold: a metric, an operator and a limit. [`str::parse`] parses it.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +37,7 @@ enum Metric {
     AchievedRate,
     OfferedRatio,
     RssGrowth,
+    P50Drift,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +58,8 @@ enum Limit {
     Rate(f64),
     /// Bytes per minute.
     Growth(f64),
+    /// How much longer, relative to the begin; 1 % is 0.01.
+    Drift(f64),
 }
 
 /// A syntax error in a threshold, and its position.
@@ -137,6 +140,8 @@ impl Threshold {
                 let rate = figures.achieved_rate;
                 (self.operator.compare(rate, limit), format!("{rate:.1}/s"))
             }
+            // It needs the time series.
+            Limit::Drift(_) => (false, "unknown".to_owned()),
             Limit::Growth(_) => (false, "unknown: no local server process was sampled; add `--pid`".to_owned()),
         };
         self.result(passed, &measured)
@@ -154,6 +159,26 @@ impl Threshold {
             }
             Some((None, samples)) => (false, format!("unknown: {samples} samples are too few; run for 10s or longer")),
             None => (false, "unknown: no local server process was sampled; add `--pid`".to_owned()),
+        };
+        Some(self.result(passed, &measured))
+    }
+
+    /// Evaluates a threshold on the load over time: the median latency of the last quarter of the intervals compared with that
+    /// of the first one. `None` for other thresholds.
+    pub(super) fn evaluate_series(&self, series: &[LoadPoint]) -> Option<ThresholdResult> {
+        /// Fewer intervals have no quarters.
+        const FEW: usize = 8;
+        let Limit::Drift(limit) = self.limit else { return None };
+        let medians: Vec<f64> = series.iter().filter_map(|point| point.p50_us.map(|us| us as f64)).collect();
+        let quarter = medians.len() / 4;
+        let (passed, measured) = if medians.len() < FEW {
+            (false, format!("unknown: {} intervals with a result are too few; run for 10s or longer", medians.len()))
+        } else {
+            let [first, last] =
+                [&medians[..quarter], &medians[medians.len() - quarter..]].map(|part| median(part.to_vec()));
+            let drift = last / first.max(1.0) - 1.0;
+            let measured = format!("{:.0} % ({} to {})", drift * 100.0, format_us(first), format_us(last));
+            (self.operator.compare(drift, limit), measured)
         };
         Some(self.result(passed, &measured))
     }
@@ -208,7 +233,7 @@ impl fmt::Display for Threshold {
 
 impl Metric {
     /// The metrics that messages list. Every other percentile is a metric too.
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Percentile(50_000),
         Self::Percentile(90_000),
         Self::Percentile(95_000),
@@ -222,6 +247,7 @@ impl Metric {
         Self::AchievedRate,
         Self::OfferedRatio,
         Self::RssGrowth,
+        Self::P50Drift,
     ];
 
     fn name(self) -> String {
@@ -235,6 +261,7 @@ impl Metric {
             Self::AchievedRate => "achieved_rate".to_owned(),
             Self::OfferedRatio => "offered_ratio".to_owned(),
             Self::RssGrowth => "rss_growth".to_owned(),
+            Self::P50Drift => "p50_drift".to_owned(),
         }
     }
 
@@ -250,7 +277,8 @@ impl Metric {
             | Self::UnfinishedRate
             | Self::AchievedRate
             | Self::OfferedRatio
-            | Self::RssGrowth => return Some(latency.mean_us),
+            | Self::RssGrowth
+            | Self::P50Drift => return Some(latency.mean_us),
         };
         Some(micros as f64)
     }
@@ -266,7 +294,8 @@ impl Metric {
             | Self::Max
             | Self::Mean
             | Self::Min
-            | Self::RssGrowth => figures.error_rate(),
+            | Self::RssGrowth
+            | Self::P50Drift => figures.error_rate(),
         }
     }
 }

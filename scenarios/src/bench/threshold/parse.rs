@@ -33,8 +33,8 @@ impl Threshold {
             Limit::Time(time) => (time.as_secs_f64(), f64::INFINITY),
             Limit::Share(share) => (share, 1.0),
             Limit::Rate(rate) => (rate, f64::INFINITY),
-            // Memory can shrink.
-            Limit::Growth(_) => return None,
+            // Memory can shrink, and latencies can fall.
+            Limit::Growth(_) | Limit::Drift(_) => return None,
         };
         match self.operator {
             AtLeast if value == 0.0 => Some(ThresholdProblem::AlwaysPasses),
@@ -82,7 +82,7 @@ impl<'a> Cursor<'a> {
         let Some(length) = rest.find('}') else {
             return Err(self.error(ThresholdProblem::UnclosedOperation, place, "write it as in `p99{echo} < 50ms`"));
         };
-        if matches!(metric, Metric::OfferedRatio | Metric::RssGrowth) {
+        if matches!(metric, Metric::OfferedRatio | Metric::RssGrowth | Metric::P50Drift) {
             let problem = ThresholdProblem::NotOfOperations(metric.name());
             return Err(self.error(problem, self.at..self.at + length + 2, "remove the operation"));
         }
@@ -111,6 +111,7 @@ impl<'a> Cursor<'a> {
                 (share(limit), "a percentage from 0 to 100", "`1%`")
             }
             Metric::AchievedRate => (rate(limit), "a number of calls per second", "`100/s`"),
+            Metric::P50Drift => (drift(limit), "a percentage", "`20%`"),
             Metric::RssGrowth => (growth(limit), "a size per time", "`1MB/min` or `500KB/h`"),
             Metric::Percentile(_) | Metric::Max | Metric::Mean | Metric::Min => {
                 (time(limit), "a duration", "`50ms` or `2s`")
@@ -154,6 +155,10 @@ fn time(text: &str) -> Option<Limit> {
 fn share(text: &str) -> Option<Limit> {
     let percent = number(text.strip_suffix('%')?)?;
     (percent <= 100.0).then_some(Limit::Share(percent / 100.0))
+}
+
+fn drift(text: &str) -> Option<Limit> {
+    number(text.strip_suffix('%')?).map(|percent| Limit::Drift(percent / 100.0))
 }
 
 fn rate(text: &str) -> Option<Limit> {

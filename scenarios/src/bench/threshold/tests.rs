@@ -1,6 +1,7 @@
 //! Tables for reading and judging, and properties of the reader.
 
 use proptest::{prelude::*, sample::select};
+use serde_json::json;
 
 use super::*;
 
@@ -122,6 +123,26 @@ fn a_growth_has_a_size_and_a_time() {
 }
 
 #[test]
+fn a_drift_compares_the_last_quarter_with_the_first_one() {
+    let threshold: Threshold = "p50_drift <= 20%".parse().unwrap();
+    let series = |medians: &[u64]| -> Vec<LoadPoint> {
+        let point = |us: &u64| json!({ "at_ms": 0, "sent": 1, "succeeded": 1, "errors": 0, "p50_us": us });
+        medians.iter().map(|us| serde_json::from_value(point(us)).unwrap()).collect()
+    };
+    let evaluated = |medians: &[u64]| threshold.evaluate_series(&series(medians)).unwrap();
+    // One slow interval is no drift, and neither is a warm-up.
+    assert!(evaluated(&[100, 100, 100, 900, 100, 100, 100, 100, 119, 119, 119, 900]).passed);
+    assert!(evaluated(&[900, 900, 100, 100, 100, 100, 100, 100]).passed);
+    let slower = evaluated(&[100, 100, 200, 200, 200, 200, 200, 200]);
+    assert_eq!((slower.passed, slower.measured.as_str()), (false, "p50_drift = 100 % (100 us to 200 us)"));
+    let few = evaluated(&[100; 7]);
+    assert!(!few.passed && few.measured.contains("7 intervals with a result are too few"), "{few:?}");
+    assert_eq!("p99 < 5ms".parse::<Threshold>().unwrap().evaluate_series(&[]), None);
+    let error = "p50_drift{echo} < 5%".parse::<Threshold>().unwrap_err();
+    assert!(error.to_string().contains("metric of the whole load"), "{error}");
+}
+
+#[test]
 fn a_threshold_can_name_an_operation() {
     let threshold: Threshold = "p99{resources/read a<b} <= 5ms".parse().unwrap();
     assert_eq!(threshold.operation(), Some("resources/read a<b"));
@@ -161,7 +182,7 @@ fn a_threshold() -> impl Strategy<Value = (Metric, Operator, u32, String)> {
     (metric, operator, 1_u32..100, select(vec!["", " ", "\t "]), select(vec!["", " "])).prop_map(
         |(metric, (operator, sign), number, one, two)| {
             let unit = match metric {
-                Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => "%",
+                Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio | Metric::P50Drift => "%",
                 Metric::AchievedRate => "/s",
                 Metric::RssGrowth => "KB/min",
                 _ => "ms",
@@ -179,6 +200,7 @@ proptest! {
         let expected = match metric {
             Metric::ErrorRate | Metric::UnfinishedRate | Metric::OfferedRatio => Limit::Share(f64::from(number) / 100.0),
             Metric::AchievedRate => Limit::Rate(f64::from(number)),
+            Metric::P50Drift => Limit::Drift(f64::from(number) / 100.0),
             Metric::RssGrowth => Limit::Growth(f64::from(number) * 1_000.0),
             _ => Limit::Time(Duration::from_millis(number.into())),
         };
