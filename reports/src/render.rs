@@ -13,6 +13,7 @@ pub mod json;
 pub mod junit;
 pub mod loads;
 pub mod markdown;
+pub mod otlp;
 pub mod prometheus;
 pub mod sarif;
 pub mod series;
@@ -20,6 +21,7 @@ pub mod terminal;
 
 mod case;
 mod findings;
+mod metrics;
 mod outcome;
 mod paint;
 mod severity;
@@ -48,6 +50,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &hdr::Hdr,
     &loads::Loads,
     &prometheus::Prometheus,
+    &otlp::Otlp,
 ];
 
 /// A report format. The program and `serve` offer every format in [`FORMATS`].

@@ -3,36 +3,13 @@
 
 use std::fmt::Write as _;
 
-use super::{Format, RenderError, Style, outcome, text};
-use crate::model::{HistogramBucket, Latency, LoadResult, Run};
+use super::{
+    Format, RenderError, Style,
+    metrics::{self, Kind, Value},
+};
+use crate::model::Run;
 
-/// Upper limits of the buckets of latencies, in microseconds.
-const BUCKETS: [u64; 19] = [
-    100,
-    250,
-    500,
-    1_000,
-    2_500,
-    5_000,
-    10_000,
-    25_000,
-    50_000,
-    100_000,
-    250_000,
-    500_000,
-    1_000_000,
-    2_500_000,
-    5_000_000,
-    10_000_000,
-    30_000_000,
-    60_000_000,
-    300_000_000,
-];
-
-/// Maximum length of the value of a label, in characters.
-const MAX_LABEL: usize = 200;
-
-/// Metrics of load tests and of their operations, and the number of cases by verdict.
+/// All metrics of a run. Their names have the prefix `mcp_workbench_`.
 #[derive(Debug)]
 pub struct Prometheus;
 
@@ -50,155 +27,51 @@ impl Format for Prometheus {
     }
 
     fn render(&self, run: &Run, _: &Style) -> Result<String, RenderError> {
-        let mut page = Page::default();
-        page.family("run_passed", "gauge", "Whether the run passed.");
-        page.sample("run_passed", &[], number(run.passed()));
-        if !run.cases.is_empty() {
-            let counts = run.counts();
-            page.family("cases", "gauge", "Cases by verdict.");
-            for (verdict, count) in [
-                ("passed", counts.passed),
-                ("failed", counts.failed),
-                ("warned", counts.warned),
-                ("noted", counts.noted),
-                ("flaky", counts.flaky),
-                ("blocked", counts.blocked),
-                ("skipped", counts.skipped),
-            ] {
-                page.sample("cases", &[("verdict", verdict)], count as f64);
+        let mut page = String::new();
+        for family in metrics::of_run(run) {
+            let (name, kind) = (family.name, kind(family.kind));
+            // Writing to a string cannot fail.
+            let _ = writeln!(page, "# HELP mcp_workbench_{name} {}\n# TYPE mcp_workbench_{name} {kind}", family.help);
+            for sample in family.samples {
+                let labels: Vec<String> =
+                    sample.labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+                let distribution = match sample.value {
+                    Value::Number(value) => {
+                        push(&mut page, name, &labels, value);
+                        continue;
+                    }
+                    Value::Distribution(distribution) => distribution,
+                };
+                let infinite = ("+Inf".to_owned(), distribution.count);
+                let limits = distribution.buckets.iter().map(|(limit, count)| (limit.to_string(), *count));
+                for (limit, count) in limits.chain([infinite]) {
+                    let labels = [&labels[..], &[format!("le=\"{limit}\"")]].concat();
+                    push(&mut page, &format!("{name}_bucket"), &labels, count as f64);
+                }
+                push(&mut page, &format!("{name}_sum"), &labels, distribution.sum);
+                push(&mut page, &format!("{name}_count"), &labels, distribution.count as f64);
             }
         }
-        if !run.loads.is_empty() {
-            push_loads(&mut page, &run.loads);
-        }
-        if run.loads.iter().any(|load| !load.operations.is_empty()) {
-            push_operations(&mut page, &run.loads);
-        }
-        Ok(page.text)
+        Ok(page)
     }
 }
 
-/// Name, help and value of a metric.
-type Gauge = (&'static str, &'static str, fn(&LoadResult) -> f64);
-
-fn push_loads(page: &mut Page, loads: &[LoadResult]) {
-    let gauges: [Gauge; 4] = [
-        ("load_passed", "Whether the load test passed.", |load| number(load.passed())),
-        ("load_duration_seconds", "Duration of the measurement.", |load| load.counted_ms as f64 / 1e3),
-        ("load_offered_rate", "Offered calls per second.", |load| load.offered_rate),
-        ("load_achieved_rate", "Calls with a result within the measurement, per second.", |load| load.achieved_rate),
-    ];
-    for (name, help, value) in gauges {
-        page.family(name, "gauge", help);
-        loads.iter().for_each(|load| page.sample(name, &labels(load), value(load)));
-    }
-    page.family("load_calls_total", "counter", "Calls of the measurement by result.");
-    for load in loads {
-        let counts = [("ok", load.succeeded), ("error", outcome::errors(load)), ("unfinished", load.unfinished)];
-        page.counts("load_calls_total", &labels(load), "result", counts);
-    }
-    page.family("load_errors_total", "counter", "Failed calls by kind of error.");
-    for load in loads {
-        let errors = load.errors.iter().map(|(kind, count)| (kind.as_str(), *count));
-        page.counts("load_errors_total", &labels(load), "kind", errors);
-    }
-    page.family("load_threshold_passed", "gauge", "Whether a threshold passed.");
-    for load in loads {
-        let thresholds = load.thresholds.iter().map(|one| (one.threshold.as_str(), u64::from(one.passed)));
-        page.counts("load_threshold_passed", &labels(load), "threshold", thresholds);
-    }
-    page.family("load_latency_seconds", "histogram", "Latencies from the scheduled start of the calls.");
-    for load in loads {
-        page.histogram("load_latency_seconds", &labels(load), &load.histogram, load.latency.as_ref());
-    }
+fn push(page: &mut String, name: &str, labels: &[String], value: f64) {
+    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+    let _ = writeln!(page, "mcp_workbench_{name}{labels} {value}");
 }
 
-fn push_operations(page: &mut Page, loads: &[LoadResult]) {
-    let all = || loads.iter().flat_map(|load| load.operations.iter().map(move |operation| (load, operation)));
-    page.family("operation_calls_total", "counter", "Executions of operations by result.");
-    for (load, operation) in all() {
-        let labels = [&labels(load)[..], &[("operation", operation.name.as_str())]].concat();
-        let counts = [("ok", operation.succeeded), ("error", operation.failed()), ("unfinished", operation.unfinished)];
-        page.counts("operation_calls_total", &labels, "result", counts);
-    }
-    page.family("operation_rate", "gauge", "Successful executions of operations per second.");
-    for (load, operation) in all() {
-        let labels = [&labels(load)[..], &[("operation", operation.name.as_str())]].concat();
-        page.sample("operation_rate", &labels, operation.rate);
-    }
-    page.family("operation_latency_seconds", "histogram", "Latencies of operations.");
-    for (load, operation) in all() {
-        let labels = [&labels(load)[..], &[("operation", operation.name.as_str())]].concat();
-        page.histogram("operation_latency_seconds", &labels, &operation.histogram, operation.latency.as_ref());
-    }
-}
-
-fn labels(load: &LoadResult) -> [(&str, &str); 2] {
-    [("load", &load.name), ("transport", &load.transport)]
-}
-
-fn number(yes: bool) -> f64 {
-    f64::from(u8::from(yes))
-}
-
-/// A page of metrics. All names have the prefix `mcp_workbench_`.
-#[derive(Default)]
-struct Page {
-    text: String,
-}
-
-impl Page {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.text, "# HELP mcp_workbench_{name} {help}\n# TYPE mcp_workbench_{name} {kind}");
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
-        let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.text, "mcp_workbench_{name}{labels} {value}");
-    }
-
-    /// One sample for each value of a label.
-    fn counts<'a>(
-        &mut self,
-        name: &str,
-        labels: &[(&str, &str)],
-        label: &str,
-        counts: impl IntoIterator<Item = (&'a str, u64)>,
-    ) {
-        for (value, count) in counts {
-            self.sample(name, &[labels, &[(label, value)]].concat(), count as f64);
-        }
-    }
-
-    fn histogram(
-        &mut self,
-        name: &str,
-        labels: &[(&str, &str)],
-        buckets: &[HistogramBucket],
-        latency: Option<&Latency>,
-    ) {
-        let within = |limit: u64| {
-            let counts = buckets.iter().filter(|HistogramBucket(us, _)| *us <= limit).map(|bucket| bucket.1);
-            counts.fold(0_u64, u64::saturating_add)
-        };
-        let count = within(u64::MAX);
-        let bucket = format!("{name}_bucket");
-        for limit in BUCKETS {
-            let seconds = (limit as f64 / 1e6).to_string();
-            self.sample(&bucket, &[labels, &[("le", &seconds)]].concat(), within(limit) as f64);
-        }
-        self.sample(&bucket, &[labels, &[("le", "+Inf")]].concat(), count as f64);
-        let sum = latency.map_or(0.0, |latency| latency.mean_us * count as f64 / 1e6);
-        self.sample(&format!("{name}_sum"), labels, sum);
-        self.sample(&format!("{name}_count"), labels, count as f64);
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Gauge => "gauge",
+        Kind::Counter => "counter",
+        Kind::Histogram => "histogram",
     }
 }
 
 /// The value of a label: backslashes, quotation marks and line feeds are escaped.
 fn escaped(value: &str) -> String {
-    text::bounded_line(value, MAX_LABEL).replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
+    value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }
 
 #[cfg(test)]
@@ -313,7 +186,7 @@ mod tests {
         }
         let buckets = samples.iter().filter(|(name, _, _)| name == "load_latency_seconds_bucket");
         let counts: Vec<f64> = buckets.map(|(_, _, value)| *value).collect();
-        assert!(counts.len() == BUCKETS.len() + 1 && counts.is_sorted(), "{counts:?}");
+        assert!(counts.len() == 20 && counts.is_sorted(), "{counts:?}");
     }
 
     #[test]
