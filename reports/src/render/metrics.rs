@@ -71,7 +71,7 @@ pub(super) struct Distribution {
 }
 
 /// The metrics of load tests and of their operations, and the number of cases by verdict.
-pub(super) fn of_run(run: &Run) -> Vec<Family> {
+pub(super) fn collect(run: &Run) -> Vec<Family> {
     let mut families = vec![gauge("run_passed", "Whether the run passed.", [sample(&[], number(run.passed()))])];
     if !run.cases.is_empty() {
         let counts = run.counts();

@@ -35,7 +35,7 @@ impl Format for Otlp {
         let start = nanoseconds(&run.header.started);
         let end = start.map(|start| start + u128::from(run.elapsed_ms) * 1_000_000);
         let times = [start, end].map(|time| time.unwrap_or_default().to_string());
-        let metrics: Vec<Json> = metrics::of_run(run).iter().map(|family| metric(family, &times)).collect();
+        let metrics: Vec<Json> = metrics::collect(run).iter().map(|family| metric(family, &times)).collect();
         let resource = [("service.name", "mcp-workbench"), ("service.version", &run.header.workbench)];
         let attributes = resource.into_iter().chain([("mcp_workbench.subject", run.header.subject.as_str())]);
         let document = json!({ "resourceMetrics": [{
@@ -49,7 +49,7 @@ impl Format for Otlp {
     }
 }
 
-/// The time in nanoseconds since 1970. `None` for an invalid time, as in a report that somebody edited.
+/// The time in nanoseconds since 1970. `None` for an invalid time, as in a report that was edited.
 fn nanoseconds(time: &str) -> Option<u128> {
     let since = humantime::parse_rfc3339(time).ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some(since.as_nanos())

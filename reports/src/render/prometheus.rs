@@ -28,7 +28,7 @@ impl Format for Prometheus {
 
     fn render(&self, run: &Run, _: &Style) -> Result<String, RenderError> {
         let mut page = String::new();
-        for family in metrics::of_run(run) {
+        for family in metrics::collect(run) {
             let (name, kind) = (family.name, kind(family.kind));
             // Writing to a string cannot fail.
             let _ = writeln!(page, "# HELP mcp_workbench_{name} {}\n# TYPE mcp_workbench_{name} {kind}", family.help);
