@@ -42,7 +42,8 @@ pub use input::{Input, Responses, Stop};
 pub use load::{Arrivals, Closed, Driver, Load, LoadExpect, Open, Shape, Stage};
 pub use official::{OFFICIAL_TAG, Official};
 pub use operation::{
-    CallOperation, ListKind, LoadOperation, MixEntry, PromptOperation, ReadOperation, RequestOperation,
+    CallOperation, CancelOperation, HoldOperation, ListKind, LoadOperation, MixEntry, PromptOperation, ReadOperation,
+    RequestOperation, SessionOperation,
 };
 pub use step::{
     AnyStep, ArgumentKind, CallTools, GetPrompts, Pages, Raw, ReadTemplates, Request, ServerStep, Steps, User, Wait,

@@ -3,9 +3,11 @@
 //! The tool is looked up before the first call: a load test of an unknown tool would measure error responses. Lost
 //! connections are not restored; calls on them fail and are counted.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use client::{CallOptions, ConnectError, Connection, Endpoint, ListError, ServerConfig, ToolList, Transport, connect};
+use client::{
+    CallError, CallOptions, ConnectError, Connection, Endpoint, ListError, ServerConfig, ToolList, Transport, connect,
+};
 use diagnostics::nearest;
 use futures::{StreamExt, TryStreamExt, future, stream};
 use serde_json::{Map, Value};
@@ -16,7 +18,7 @@ use super::{
     iteration::{Iterations, Operation, has_placeholder},
     template::{Template, Values},
 };
-use crate::model::{ListKind, LoadOperation, Shape};
+use crate::model::{HoldOperation, ListKind, LoadOperation, Shape};
 
 /// Error kind of a call whose result is a tool error.
 pub const TOOL_ERROR: &str = "tool-error";
@@ -26,6 +28,12 @@ pub const INPUT_REQUIRED: &str = "input-required";
 
 /// Error kind of a result without the members that its method requires.
 pub(super) const MALFORMED_RESULT: &str = "malformed-result";
+
+/// Error kind of a session that was not opened.
+const NO_SESSION: &str = "no-session";
+
+/// The kind that the client gives to a cancelled call.
+const CANCELLED: &str = "cancelled";
 
 /// Maximum number of connections to an HTTP server in a closed loop, which has one per user.
 const MAX_CONNECTIONS: usize = 64;
@@ -39,6 +47,8 @@ const CONNECTING: usize = 8;
 /// Makes the requests of a load over one or more connections in turn. Clones share the connections.
 #[derive(Debug, Clone)]
 pub struct ClientCaller {
+    /// For further sessions.
+    config: Arc<ServerConfig>,
     connections: Arc<[Connection]>,
     iterations: Arc<Iterations>,
     /// The parameters of each operation.
@@ -118,6 +128,7 @@ impl ClientCaller {
             .try_collect()
             .await?;
         Ok(Self {
+            config: Arc::new(config),
             connections: connections.into(),
             params: iterations.operations().iter().map(|operation| Params::new(operation, iterations)).collect(),
             iterations: Arc::clone(iterations),
@@ -173,7 +184,15 @@ impl Caller for ClientCaller {
             params.insert("cursor".to_owned(), cursor.into());
         }
         let result = match &operation.definition {
-            LoadOperation::Call(_) => self.call_tool(connection, params).await?,
+            LoadOperation::Call(_) => self.call_tool(connection, params, None).await?,
+            LoadOperation::Session(_) => return self.open_session().await.map(|()| None),
+            LoadOperation::Cancel(cancel) => {
+                return match self.call_tool(connection, params, Some(cancel.after.0)).await {
+                    Err(failure) if failure.kind != CANCELLED => Err(failure),
+                    _ => Ok(None),
+                };
+            }
+            LoadOperation::Hold(hold) => return hold_subscription(connection, &params, hold).await.map(|()| None),
             other => request(connection, other, params).await?,
         };
         match operation.list() {
@@ -188,18 +207,51 @@ impl ClientCaller {
         &self,
         connection: &Connection,
         mut params: Map<String, Value>,
+        cancel_after: Option<Duration>,
     ) -> Result<Map<String, Value>, CallFailure> {
         // Progress does not extend the timeout: latency ends with the result.
         let options = CallOptions { timeout: Some(self.timeout), reset_on_progress: false, ..CallOptions::default() };
         let arguments = params.remove("arguments").unwrap_or_default();
         let tool = params.get("name").and_then(Value::as_str).unwrap_or_default();
-        match connection.call(tool, arguments, options).await {
+        let cancel = options.cancel.clone();
+        let called = connection.call(tool, arguments, options);
+        let canceller = async {
+            if let Some(after) = cancel_after {
+                tokio::time::sleep(after).await;
+                cancel.cancel();
+            }
+            future::pending::<Infallible>().await
+        };
+        let called = tokio::select! {
+            called = called => called,
+            never = canceller => match never {},
+        };
+        match called {
             Ok(result) if result.is_error() => Err(CallFailure::new(TOOL_ERROR, result.text())),
             Ok(result) if result.result_type() != "complete" => Err(incomplete(result.result_type())),
             Ok(result) => Ok(result.wire().clone()),
             Err(error) => Err(CallFailure::new(error.kind(), error_text(&error))),
         }
     }
+
+    async fn open_session(&self) -> Result<(), CallFailure> {
+        let opened = connect(ServerConfig::clone(&self.config)).await;
+        let opened = opened.map_err(|error| CallFailure::new(NO_SESSION, error_text(&error)))?;
+        opened.close().await;
+        Ok(())
+    }
+}
+
+async fn hold_subscription(
+    connection: &Connection,
+    params: &Map<String, Value>,
+    hold: &HoldOperation,
+) -> Result<(), CallFailure> {
+    let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
+    let failure = |error: CallError| CallFailure::new(error.kind(), error_text(&error));
+    connection.subscribe_resource(uri).await.map_err(failure)?;
+    tokio::time::sleep(hold.period.0).await;
+    connection.unsubscribe_resource(uri).await.map_err(failure)
 }
 
 /// Sends a request that is not a call of a tool.
@@ -389,6 +441,53 @@ mod tests {
         let error = ClientCaller::connect(&config, 2, &plan).await.unwrap_err();
         assert_eq!(error.to_string(), "the server has no tool `ecko`: did you mean `echo`?");
         mock.stop().await;
+    }
+
+    #[tokio::test]
+    async fn sessions_are_opened_calls_cancelled_and_subscriptions_held() {
+        for revision in ["2025-11-25", "2026-07-28"] {
+            let script: Script = serde_json::from_value(json!({
+                "capabilities": { "tools": {}, "resources": { "subscribe": true } },
+                "tools": [{ "name": "slow" }],
+                "resources": [{ "uri": "test://a" }],
+                "on": [{ "when": { "tool": "slow" }, "do": { "fault": "silence" } }],
+            }))
+            .unwrap();
+            let recorder = Recorder::in_memory("mock");
+            let mock = HttpMock::start(script, revision, 0, recorder.clone()).await.unwrap();
+            let endpoint = Endpoint::StreamableHttp(HttpEndpoint { url: mock.url(), ..HttpEndpoint::default() });
+            let load = json!({
+                "steps": [
+                    { "session": {} },
+                    { "cancel": { "tool": "slow", "after": "5ms" } },
+                    { "hold": { "uri": "test://a", "for": "5ms" } },
+                ],
+                "shape": { "closed": { "users": 1 } },
+                "duration": "100ms",
+                "timeout": "20s",
+            });
+            let plan = LoadPlan::new(&serde_json::from_value(load).unwrap()).unwrap();
+            let caller = ClientCaller::connect(&ServerConfig::new("mock", endpoint), 1, &plan).await.unwrap();
+            assert!(bench::raw::supports(&caller, &plan).is_some_and(|reason| reason.contains("session/open")));
+            let result = bench::run(&plan, caller.clone(), |_| (), CancellationToken::new()).await;
+            caller.close().await;
+            mock.stop().await;
+            assert!(result.errors.is_empty() && result.succeeded > 0, "{result:?}");
+            let frames = recorder.frames();
+            let sent = |method: &str| {
+                frames.iter().filter(|frame| frame.from_client() && frame.method() == Some(method)).count()
+            };
+            let held = if revision == "2025-11-25" {
+                assert!(sent("initialize") > 1 && sent("notifications/cancelled") > 0, "{frames:#?}");
+                assert_eq!(sent("resources/subscribe"), sent("resources/unsubscribe"));
+                sent("resources/subscribe")
+            } else {
+                // Closing the response is the cancellation.
+                assert!(sent("server/discover") > 1 && sent("tools/call") > 0, "{frames:#?}");
+                sent("subscriptions/listen")
+            };
+            assert!(held > 0, "{frames:#?}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use mock_servers::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -24,6 +25,11 @@ const METHODS: [&str; 13] = [
     "tools/call",
     "tools/list",
 ];
+
+/// Names of operations that are more than a request.
+const SESSION: &str = "session/open";
+const CANCEL: &str = "call/cancel";
+const HOLD: &str = "subscription/hold";
 
 /// An operation and how often it is chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +56,12 @@ pub enum LoadOperation {
     Prompt(PromptOperation),
     /// Send any other request.
     Request(RequestOperation),
+    /// Open a session and end it. Over stdio this starts a process.
+    Session(SessionOperation),
+    /// Call a tool, and cancel the call after a time.
+    Cancel(CancelOperation),
+    /// Subscribe to a resource, and end the subscription after a time.
+    Hold(HoldOperation),
 }
 
 /// A list of a server.
@@ -105,6 +117,35 @@ pub struct PromptOperation {
     pub expect: LoadExpect,
 }
 
+/// A session that is opened and ended. It succeeds if the server completes the handshake, or the discovery in 2026-07-28.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionOperation {}
+
+/// A call that is cancelled. It succeeds if it is still open then, or if its result arrived before and is not an error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CancelOperation {
+    /// The tool.
+    pub tool: String,
+    /// The arguments [default: none].
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub arguments: Map<String, Value>,
+    /// When to cancel, since the call.
+    pub after: HumanDuration,
+}
+
+/// A subscription that lasts for a time, below the timeout of the load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HoldOperation {
+    /// The URI of the resource.
+    pub uri: String,
+    /// How long.
+    #[serde(rename = "for")]
+    pub period: HumanDuration,
+}
+
 /// A request of any method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -155,18 +196,29 @@ impl LoadOperation {
             Self::Read(read) => format!("resources/read {}", read.uri),
             Self::Prompt(prompt) => format!("prompts/get {}", prompt.name),
             Self::Request(request) => request.method.clone(),
+            Self::Session(_) => SESSION.to_owned(),
+            Self::Cancel(cancel) => format!("{CANCEL} {}", cancel.tool),
+            Self::Hold(hold) => format!("{HOLD} {}", hold.uri),
         }
+    }
+
+    /// Whether only the complete client can execute it, as it is more than a request.
+    #[must_use]
+    pub fn needs_client(&self) -> bool {
+        matches!(self, Self::Session(_) | Self::Cancel(_) | Self::Hold(_))
     }
 
     /// The method of its requests.
     #[must_use]
     pub fn method(&self) -> &str {
         match self {
-            Self::Call(_) => "tools/call",
+            Self::Call(_) | Self::Cancel(_) => "tools/call",
             Self::List(list) => list.method(),
             Self::Read(_) => "resources/read",
             Self::Prompt(_) => "prompts/get",
             Self::Request(request) => &request.method,
+            Self::Session(_) => SESSION,
+            Self::Hold(_) => HOLD,
         }
     }
 
@@ -175,7 +227,9 @@ impl LoadOperation {
     pub fn params(&self) -> Map<String, Value> {
         let params = match self {
             Self::Call(call) => json!({ "name": call.tool, "arguments": call.arguments }),
-            Self::List(_) => json!({}),
+            Self::Cancel(cancel) => json!({ "name": cancel.tool, "arguments": cancel.arguments }),
+            Self::List(_) | Self::Session(_) => json!({}),
+            Self::Hold(hold) => json!({ "uri": hold.uri }),
             Self::Read(read) => json!({ "uri": read.uri }),
             Self::Prompt(prompt) => json!({ "name": prompt.name, "arguments": prompt.arguments }),
             Self::Request(request) => return request.params.clone(),
@@ -188,7 +242,7 @@ impl LoadOperation {
     pub fn expect(&self) -> LoadExpect {
         match self {
             Self::Call(call) => call.expect.clone(),
-            Self::List(_) => LoadExpect::default(),
+            Self::List(_) | Self::Session(_) | Self::Cancel(_) | Self::Hold(_) => LoadExpect::default(),
             Self::Read(read) => read.expect.clone(),
             Self::Prompt(prompt) => prompt.expect.clone(),
             Self::Request(request) => request.expect.clone(),
@@ -229,6 +283,9 @@ impl FromStr for LoadOperation {
         match name {
             "resources/read" => serde_json::from_value(params.into()).map(Self::Read).map_err(invalid),
             "prompts/get" => serde_json::from_value(params.into()).map(Self::Prompt).map_err(invalid),
+            SESSION => serde_json::from_value(params.into()).map(Self::Session).map_err(invalid),
+            CANCEL => serde_json::from_value(params.into()).map(Self::Cancel).map_err(invalid),
+            HOLD => serde_json::from_value(params.into()).map(Self::Hold).map_err(invalid),
             _ if METHODS.contains(&name) => {
                 Ok(Self::Request(RequestOperation { method: name.to_owned(), params, expect: LoadExpect::default() }))
             }
@@ -269,12 +326,25 @@ mod tests {
             (r#"resources/read={"uri":"a:b"}"#, "resources/read a:b", "resources/read", json!({ "uri": "a:b" })),
             (r#"prompts/get={"name":"p"}"#, "prompts/get p", "prompts/get", json!({ "name": "p", "arguments": {} })),
             ("ping", "ping", "ping", json!({})),
+            ("session/open", "session/open", "session/open", json!({})),
+            (
+                r#"call/cancel={"tool":"a","after":"5ms"}"#,
+                "call/cancel a",
+                "tools/call",
+                json!({ "name": "a", "arguments": {} }),
+            ),
+            (
+                r#"subscription/hold={"uri":"a:b","for":"1s"}"#,
+                "subscription/hold a:b",
+                "subscription/hold",
+                json!({ "uri": "a:b" }),
+            ),
         ] {
             let operation: LoadOperation = text.parse().unwrap();
             assert_eq!((operation.name().as_str(), operation.method()), (name, method), "{text}");
             assert_eq!(Value::Object(operation.params()), params, "{text}");
         }
-        for text in ["", "=", "echo={", "echo=[]", "resources/read", r#"resources/read={"url":"a"}"#] {
+        for text in ["", "=", "echo={", "echo=[]", "resources/read", r#"resources/read={"url":"a"}"#, "call/cancel"] {
             assert!(text.parse::<LoadOperation>().is_err(), "{text}");
         }
         let all = "tools/list".parse::<LoadOperation>().unwrap().list();
