@@ -50,7 +50,14 @@ impl Progress {
         let RunHeader { planned, seed, .. } = header;
         let cases = if *planned == 1 { "case" } else { "cases" };
         match (header.kind, probe) {
-            (RunKind::Bench, _) => return,
+            (RunKind::Bench, _) => {
+                // Before the measurement: a terminal that does not say where its cursor is takes two seconds.
+                if self.live {
+                    self.view = LoadView::new();
+                    self.live = self.view.is_some();
+                }
+                return;
+            }
             (_, Some(probe)) => {
                 let revisions: Vec<&str> = probe.revisions().map(Revision::as_str).collect();
                 let transport = probe.transport;

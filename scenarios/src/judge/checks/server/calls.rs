@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use evidence::{Body, ConnectionEvent, Frame};
 use serde_json::{Value, json};
 
-use super::{has_is_error, is_complete, known, plain_result, security::texts};
+use super::{cancellation::cancelled_errors, has_is_error, is_complete, known, plain_result, security::texts};
 use crate::{
     arguments::NOT_ASCII,
     judge::{
@@ -165,9 +165,11 @@ fn calls<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<Call<'t, 'a>> {
             tools.entry(name).or_insert(tool);
         }
     }
+    let cancelled = cancelled_errors(transcript);
     let call = |request: &'t RequestResponse<'a>| {
         let name = request.param("name")?.as_str()?;
-        Some(Call { request, name, tool: tools.get(name)? })
+        let is_judged = request.response.is_none_or(|response| !cancelled.contains(&response.seq()));
+        Some(Call { request, name, tool: tools.get(name)? }).filter(|_| is_judged)
     };
     transcript.requests_of("tools/call").filter_map(call).collect()
 }

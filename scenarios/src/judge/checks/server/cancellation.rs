@@ -73,6 +73,12 @@ fn cancelled_while_open<'a>(
     })
 }
 
+/// The errors in response to requests that the client had cancelled. They say nothing about the request.
+pub(super) fn cancelled_errors(transcript: &Transcript<'_>) -> HashSet<u64> {
+    let responses = transcript.sessions().iter().flat_map(cancelled_while_open).filter_map(|(.., one)| one);
+    responses.filter(|response| response.error().is_some()).map(|response| response.seq()).collect()
+}
+
 fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
     let has_session = || transcript.client_frames().any(|frame| header(frame, SESSION_HEADER).is_some());
     if transcript.is_http() && !has_session() {

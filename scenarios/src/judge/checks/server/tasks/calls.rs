@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{super::plain_result, NO_TASK, Observed, Task, all_results, observed, response, tasks};
+use super::{
+    super::{cancellation::cancelled_errors, has_is_error, plain_result},
+    NO_TASK, Observed, Task, all_results, observed, response, tasks,
+};
 use crate::judge::{
     check::{CheckOutcome, Findings, brief},
     transcript::{RequestResponse, Transcript},
@@ -24,7 +27,9 @@ fn task_calls<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'t RequestRespons
             support.entry(name).or_insert(value.unwrap_or("forbidden"));
         }
     }
-    let calls = transcript.requests_of("tools/call").filter(|call| call.param("task").is_some());
+    let cancelled = cancelled_errors(transcript);
+    let is_judged = |call: &&RequestResponse<'_>| call.response.is_none_or(|one| !cancelled.contains(&one.seq()));
+    let calls = transcript.requests_of("tools/call").filter(|call| call.param("task").is_some()).filter(is_judged);
     calls.filter_map(|call| Some((call, *support.get(call.param("name")?.as_str()?)?))).collect()
 }
 
@@ -111,7 +116,9 @@ pub(super) fn same_result(transcript: &Transcript<'_>) -> CheckOutcome {
             continue;
         }
         let plain = by_id.get(id).map(|call| plain_calls(transcript, call)).unwrap_or_default();
-        let plain: Vec<Value> = plain.into_iter().filter_map(|call| call.result()).map(plain_result).collect();
+        // A call that needs a task fails without one.
+        let succeeded = plain.into_iter().filter_map(|call| call.result()).filter(|result| !has_is_error(result));
+        let plain: Vec<Value> = succeeded.map(plain_result).collect();
         // Only a tool that always returns the same is comparable.
         let stable = plain.len() >= 2 && plain.iter().all(|result| *result == plain[0]);
         if let Some(expected) = plain.first().filter(|_| stable) {

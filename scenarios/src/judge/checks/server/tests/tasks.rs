@@ -363,6 +363,41 @@ fn a_refused_call_that_hangs_is_compared_with_an_accepted_one() {
     assert!(matches!(super::outcome_of(id, &declined(2, false)), CheckOutcome::NotApplicable(_)));
 }
 
+/// A call has this id and parameters, is cancelled or not, and rejected as cancelled.
+fn ended_as_cancelled(talk: Talk, params: Value, is_cancelled: bool) -> Talk {
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "c" } });
+    let talk = talk.ask(json!({ "jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": params }));
+    let talk = if is_cancelled { talk.ask(cancel) } else { talk };
+    let error = json!({ "code": -32800, "message": "Request cancelled" });
+    talk.says(json!({ "jsonrpc": "2.0", "id": "c", "error": error }))
+}
+
+#[test]
+fn the_error_of_a_cancelled_call_says_nothing_about_it() {
+    let plain = json!({ "name": "plain", "arguments": {} });
+    let listed = || {
+        let talk = stdio().knows(&[Revision::V2025_11_25], json!({ "tools": {} }));
+        let tools = json!([{ "name": "plain", "inputSchema": { "type": "object" } }]);
+        talk.result("tools/list", json!({}), json!({ "tools": tools }))
+    };
+    let called = || listed().result("tools/call", plain.clone(), content("a"));
+    for (is_cancelled, is_broken) in [(false, true), (true, false)] {
+        let as_task = ended_as_cancelled(called(), calling("plain"), is_cancelled);
+        assert_eq!(fails("task-metadata-is-ignored", &as_task), is_broken, "cancelled: {is_cancelled}");
+        let failed = ended_as_cancelled(listed(), plain.clone(), is_cancelled);
+        assert_eq!(fails("tool-failures-are-results", &failed), is_broken, "cancelled: {is_cancelled}");
+    }
+}
+
+#[test]
+fn a_tool_that_needs_a_task_has_no_comparable_result() {
+    let plain = json!({ "name": "job", "arguments": {} });
+    let failed = json!({ "content": [{ "type": "text", "text": "it needs a task" }], "isError": true });
+    let talk = declared().result("tools/call", plain.clone(), failed.clone()).result("tools/call", plain, failed);
+    let talk = talk.result("tools/call", calling("job"), json!({ "task": task("a", "working") }));
+    assert!(!fails("task-result-is-that-of-the-call", &outcome_of(talk, related(content("a"), "a"))));
+}
+
 #[test]
 fn a_result_that_is_read_twice_stays_the_same() {
     let id = "task-result-is-that-of-the-call";
