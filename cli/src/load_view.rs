@@ -12,7 +12,7 @@ use ratatui::{
     layout::{Constraint, Layout, Rect},
     style::{Modifier, Style},
     text::{Line, Span},
-    widgets::{LineGauge, Paragraph, Sparkline},
+    widgets::{LineGauge, Paragraph, Sparkline, Widget as _},
 };
 use scenarios::bench::Progress;
 
@@ -50,16 +50,22 @@ impl LoadView {
         terminal.draw(|frame| history.draw(frame)).map(drop)
     }
 
-    /// Prints a line above the view.
+    /// Prints a line above the view, in as many rows as it needs.
     ///
     /// # Errors
     /// If the terminal cannot be written.
-    pub(crate) fn print(&mut self, text: &str) -> io::Result<()> {
-        let rows = u16::try_from(text.lines().count()).unwrap_or(1).max(1);
-        self.terminal.insert_before(rows, |buffer| {
-            ratatui::widgets::Widget::render(Paragraph::new(text), buffer.area, buffer);
-        })
+    pub(crate) fn print(&mut self, line: &str) -> io::Result<()> {
+        let width = usize::from(self.terminal.size()?.width.max(1));
+        let rows: Vec<Line<'_>> = rows(line, width).into_iter().map(Line::from).collect();
+        let count = u16::try_from(rows.len()).unwrap_or(u16::MAX);
+        self.terminal.insert_before(count, |buffer| Paragraph::new(rows).render(buffer.area, buffer))
     }
+}
+
+/// Cuts a line into rows.
+fn rows(line: &str, width: usize) -> Vec<String> {
+    let characters: Vec<char> = line.chars().collect();
+    characters.chunks(width).map(String::from_iter).collect()
 }
 
 impl Drop for LoadView {
@@ -224,6 +230,11 @@ mod tests {
         let at_the_end = Progress { elapsed: Duration::from_millis(1_001), ..progress(1, 0) };
         history.add(at_the_end);
         assert_eq!(history.points.len(), 1, "a report that follows at once has no rate");
+    }
+
+    #[test]
+    fn a_long_line_is_printed_whole() {
+        assert_eq!(rows("journal: /a/long/path", 8), ["journal:", " /a/long", "/path"]);
     }
 
     #[test]
