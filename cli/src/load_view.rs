@@ -3,7 +3,6 @@
 use std::{
     collections::VecDeque,
     io::{self, Stderr},
-    time::Duration,
 };
 
 use ratatui::{
@@ -14,6 +13,7 @@ use ratatui::{
     text::{Line, Span},
     widgets::{LineGauge, Paragraph, Sparkline, Widget as _},
 };
+use reports::render::latency;
 use scenarios::bench::Progress;
 
 /// Number of reports that are shown, one per second.
@@ -122,7 +122,7 @@ impl History {
             |point| point.rate,
             |most| format!("results per second, at most {most}"),
         );
-        let of_latency = |most| format!("p99, at most {}", duration(most));
+        let of_latency = |most| format!("p99, at most {}", latency(most as f64));
         self.curve(frame, [latency_title, latencies], |point| point.p99_us, of_latency);
         frame.render_widget(Paragraph::new(self.errors(last)), errors);
     }
@@ -133,7 +133,7 @@ impl History {
         let mut spans = vec![Span::styled(format!("{rate}/s"), bold)];
         match last.recent {
             Some(recent) => {
-                let [p50, p99, max] = [recent.p50_us, recent.p99_us, recent.max_us].map(duration);
+                let [p50, p99, max] = [recent.p50_us, recent.p99_us, recent.max_us].map(|us| latency(us as f64));
                 spans.push(format!("  p50 {p50}  p99 {p99}  max {max}").into());
             }
             None => spans.push("  no result in this second".into()),
@@ -165,20 +165,10 @@ impl History {
     }
 }
 
-/// A time in microseconds, with three digits.
-fn duration(us: u64) -> String {
-    let seconds = Duration::from_micros(us).as_secs_f64();
-    let (value, unit) = match us {
-        0..1_000 => return format!("{us} µs"),
-        1_000..1_000_000 => (seconds * 1e3, "ms"),
-        _ => (seconds, "s"),
-    };
-    let digits = 2_usize.saturating_sub(value.log10() as usize);
-    format!("{value:.digits$} {unit}")
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use ratatui::backend::TestBackend;
     use scenarios::bench::RecentLatency;
 
@@ -239,7 +229,7 @@ mod tests {
 
     #[test]
     fn durations_have_three_digits() {
-        let texts = [0, 999, 1_000, 12_345, 999_000, 1_500_000, 61_000_000].map(duration);
+        let texts = [0, 999, 1_000, 12_345, 999_000, 1_500_000, 61_000_000].map(|us| latency(f64::from(us)));
         assert_eq!(texts, ["0 µs", "999 µs", "1.00 ms", "12.3 ms", "999 ms", "1.50 s", "61.0 s"]);
     }
 }

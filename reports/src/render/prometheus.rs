@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{
     Format, RenderError, Style,
-    metrics::{self, Kind, Value},
+    metrics::{self, Distribution, Kind, Value},
 };
 use crate::model::Run;
 
@@ -35,21 +35,10 @@ impl Format for Prometheus {
             for sample in family.samples {
                 let labels: Vec<String> =
                     sample.labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-                let distribution = match sample.value {
-                    Value::Number(value) => {
-                        push(&mut page, name, &labels, value);
-                        continue;
-                    }
-                    Value::Distribution(distribution) => distribution,
-                };
-                let infinite = ("+Inf".to_owned(), distribution.count);
-                let limits = distribution.buckets.iter().map(|(limit, count)| (limit.to_string(), *count));
-                for (limit, count) in limits.chain([infinite]) {
-                    let labels = [&labels[..], &[format!("le=\"{limit}\"")]].concat();
-                    push(&mut page, &format!("{name}_bucket"), &labels, count as f64);
+                match sample.value {
+                    Value::Number(value) => push(&mut page, name, &labels, value),
+                    Value::Distribution(distribution) => push_distribution(&mut page, name, &labels, &distribution),
                 }
-                push(&mut page, &format!("{name}_sum"), &labels, distribution.sum);
-                push(&mut page, &format!("{name}_count"), &labels, distribution.count as f64);
             }
         }
         Ok(page)
@@ -59,6 +48,17 @@ impl Format for Prometheus {
 fn push(page: &mut String, name: &str, labels: &[String], value: f64) {
     let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
     let _ = writeln!(page, "mcp_workbench_{name}{labels} {value}");
+}
+
+fn push_distribution(page: &mut String, name: &str, labels: &[String], distribution: &Distribution) {
+    let infinite = ("+Inf".to_owned(), distribution.count);
+    let limits = distribution.buckets.iter().map(|(limit, count)| (limit.to_string(), *count));
+    for (limit, count) in limits.chain([infinite]) {
+        let labels = [labels, &[format!("le=\"{limit}\"")]].concat();
+        push(page, &format!("{name}_bucket"), &labels, count as f64);
+    }
+    push(page, &format!("{name}_sum"), labels, distribution.sum);
+    push(page, &format!("{name}_count"), labels, distribution.count as f64);
 }
 
 fn kind(kind: Kind) -> &'static str {

@@ -184,13 +184,10 @@ impl Caller for ClientCaller {
             params.insert("cursor".to_owned(), cursor.into());
         }
         let result = match &operation.definition {
-            LoadOperation::Call(_) => self.call_tool(connection, params, None).await?,
+            LoadOperation::Call(_) => call_tool(connection, params, self.options()).await?,
             LoadOperation::Session(_) => return self.open_session().await.map(|()| None),
             LoadOperation::Cancel(cancel) => {
-                return match self.call_tool(connection, params, Some(cancel.after.0)).await {
-                    Err(failure) if failure.kind != CANCELLED => Err(failure),
-                    _ => Ok(None),
-                };
+                return self.cancel_call(connection, params, cancel.after.0).await.map(|()| None);
             }
             LoadOperation::Hold(hold) => return hold_subscription(connection, &params, hold).await.map(|()| None),
             other => request(connection, other, params).await?,
@@ -203,34 +200,33 @@ impl Caller for ClientCaller {
 }
 
 impl ClientCaller {
-    async fn call_tool(
+    fn options(&self) -> CallOptions {
+        // Progress does not extend the timeout: latency ends with the result.
+        CallOptions { timeout: Some(self.timeout), reset_on_progress: false, ..CallOptions::default() }
+    }
+
+    /// Calls a tool, and cancels the call if it has no result after this time.
+    async fn cancel_call(
         &self,
         connection: &Connection,
-        mut params: Map<String, Value>,
-        cancel_after: Option<Duration>,
-    ) -> Result<Map<String, Value>, CallFailure> {
-        // Progress does not extend the timeout: latency ends with the result.
-        let options = CallOptions { timeout: Some(self.timeout), reset_on_progress: false, ..CallOptions::default() };
-        let arguments = params.remove("arguments").unwrap_or_default();
-        let tool = params.get("name").and_then(Value::as_str).unwrap_or_default();
+        params: Map<String, Value>,
+        after: Duration,
+    ) -> Result<(), CallFailure> {
+        let options = self.options();
         let cancel = options.cancel.clone();
-        let called = connection.call(tool, arguments, options);
         let canceller = async {
-            if let Some(after) = cancel_after {
-                tokio::time::sleep(after).await;
-                cancel.cancel();
-            }
+            tokio::time::sleep(after).await;
+            cancel.cancel();
+            // The call ends when its cancellation was sent.
             future::pending::<Infallible>().await
         };
         let called = tokio::select! {
-            called = called => called,
+            called = call_tool(connection, params, options) => called,
             never = canceller => match never {},
         };
         match called {
-            Ok(result) if result.is_error() => Err(CallFailure::new(TOOL_ERROR, result.text())),
-            Ok(result) if result.result_type() != "complete" => Err(incomplete(result.result_type())),
-            Ok(result) => Ok(result.wire().clone()),
-            Err(error) => Err(CallFailure::new(error.kind(), error_text(&error))),
+            Err(failure) if failure.kind != CANCELLED => Err(failure),
+            _ => Ok(()),
         }
     }
 
@@ -242,16 +238,34 @@ impl ClientCaller {
     }
 }
 
+async fn call_tool(
+    connection: &Connection,
+    mut params: Map<String, Value>,
+    options: CallOptions,
+) -> Result<Map<String, Value>, CallFailure> {
+    let arguments = params.remove("arguments").unwrap_or_default();
+    let tool = params.get("name").and_then(Value::as_str).unwrap_or_default();
+    match connection.call(tool, arguments, options).await {
+        Ok(result) if result.is_error() => Err(CallFailure::new(TOOL_ERROR, result.text())),
+        Ok(result) if result.result_type() != "complete" => Err(incomplete(result.result_type())),
+        Ok(result) => Ok(result.wire().clone()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn failed(error: CallError) -> CallFailure {
+    CallFailure::new(error.kind(), error_text(&error))
+}
+
 async fn hold_subscription(
     connection: &Connection,
     params: &Map<String, Value>,
     hold: &HoldOperation,
 ) -> Result<(), CallFailure> {
     let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
-    let failure = |error: CallError| CallFailure::new(error.kind(), error_text(&error));
-    connection.subscribe_resource(uri).await.map_err(failure)?;
+    connection.subscribe_resource(uri).await.map_err(failed)?;
     tokio::time::sleep(hold.period.0).await;
-    connection.unsubscribe_resource(uri).await.map_err(failure)
+    connection.unsubscribe_resource(uri).await.map_err(failed)
 }
 
 /// Sends a request that is not a call of a tool.
@@ -261,8 +275,7 @@ async fn request(
     params: Map<String, Value>,
 ) -> Result<Map<String, Value>, CallFailure> {
     let params = Some(Value::Object(params)).filter(|params| params.as_object().is_some_and(|all| !all.is_empty()));
-    let result = connection.request_method(operation.method(), params).await;
-    let result = result.map_err(|error| CallFailure::new(error.kind(), error_text(&error)))?;
+    let result = connection.request_method(operation.method(), params).await.map_err(failed)?;
     match result {
         Value::Object(result) => match result.get("resultType").and_then(Value::as_str) {
             None | Some("complete") => Ok(result),

@@ -67,7 +67,7 @@ pub(crate) async fn run(
     let mut report = |now: &Timing| {
         let counted = Counters::sum(&counters);
         let recent = recent.take(counters.iter().map(|counters| &counters.latencies));
-        Progress { recent, ..now.progress_of(counted.sent, counted.done, counted.errors) }
+        now.progress_of(counted.sent, counted.done, counted.errors, recent)
     };
     let mut give_up_at = None;
     let (mut generated, mut recorder) = (Generated::default(), Recorder::new(&timing));

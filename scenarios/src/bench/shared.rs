@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     CallFailure, Caller, LoadPlan, Progress,
     iteration::Iterations,
-    recent::{LatencyCounts, RecentLatencies},
+    recent::{LatencyCounts, RecentLatencies, RecentLatency},
 };
 
 /// Additional time for callers that apply the timeout themselves and cancel the call.
@@ -168,10 +168,7 @@ impl Timing {
 
     /// Counts a call that ended. One that succeeded has a latency.
     pub(super) fn done(&self, latency: Option<Duration>) {
-        match latency {
-            Some(latency) => self.latencies.add(latency),
-            None => drop(self.errors.fetch_add(1, Relaxed)),
-        }
+        latency.map_or(&self.errors, |latency| self.latencies.counter(latency)).fetch_add(1, Relaxed);
         self.done.fetch_add(1, Relaxed);
     }
 
@@ -179,13 +176,13 @@ impl Timing {
         // `done` is read before `sent`, so that the difference is never negative.
         let (errors, done) = (self.errors.load(Relaxed), self.done.load(Relaxed));
         let recent = recent.take([&self.latencies].into_iter());
-        Progress { recent, ..self.progress_of(self.sent.load(Relaxed), done, errors) }
+        self.progress_of(self.sent.load(Relaxed), done, errors, recent)
     }
 
     /// The progress with the counters of a driver that counts itself.
-    pub(super) fn progress_of(&self, sent: u64, done: u64, errors: u64) -> Progress {
+    pub(super) fn progress_of(&self, sent: u64, done: u64, errors: u64, recent: Option<RecentLatency>) -> Progress {
         let sent = sent.max(done);
         let planned = self.planned_end.saturating_duration_since(self.start);
-        Progress { elapsed: self.start.elapsed(), planned, sent, done, errors, in_flight: sent - done, recent: None }
+        Progress { elapsed: self.start.elapsed(), planned, sent, done, errors, in_flight: sent - done, recent }
     }
 }

@@ -325,10 +325,10 @@ impl Pacer {
                 thinking.push_back((ended + *think_time, call.at.user));
             }
         }
-        match &outcome {
-            Ok(()) => self.counters.latencies.add(ended.saturating_duration_since(call.intended)),
-            Err(_) => Counters::add(&self.counters.errors),
-        }
+        Counters::add(match &outcome {
+            Ok(()) => self.counters.latencies.counter(ended.saturating_duration_since(call.intended)),
+            Err(_) => &self.counters.errors,
+        });
         Counters::add(&self.counters.done);
         if self.counts(call.intended) {
             let last = self.iterations.row(call.at.operation).map(|row| (row, call.begun));

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use evidence::{Body, ConnectionEvent, Frame};
 use serde_json::{Value, json};
 
-use super::{cancellation::cancelled_errors, has_is_error, is_complete, known, plain_result, security::texts};
+use super::{cancellation::meaningful_calls, has_is_error, is_complete, known, plain_result, security::texts};
 use crate::{
     arguments::NOT_ASCII,
     judge::{
@@ -165,13 +165,11 @@ fn calls<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<Call<'t, 'a>> {
             tools.entry(name).or_insert(tool);
         }
     }
-    let cancelled = cancelled_errors(transcript);
     let call = |request: &'t RequestResponse<'a>| {
         let name = request.param("name")?.as_str()?;
-        let is_judged = request.response.is_none_or(|response| !cancelled.contains(&response.seq()));
-        Some(Call { request, name, tool: tools.get(name)? }).filter(|_| is_judged)
+        Some(Call { request, name, tool: tools.get(name)? })
     };
-    transcript.requests_of("tools/call").filter_map(call).collect()
+    meaningful_calls(transcript).filter_map(call).collect()
 }
 
 fn structured_content(transcript: &Transcript<'_>) -> CheckOutcome {

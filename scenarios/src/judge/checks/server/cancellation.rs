@@ -6,7 +6,7 @@ use super::{NO_RESPONSE, known};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{
-        IdKey, Message, Session, Transcript,
+        IdKey, Message, RequestResponse, Session, Transcript,
         http::{SESSION_HEADER, header, media_type},
     },
 };
@@ -73,10 +73,16 @@ fn cancelled_while_open<'a>(
     })
 }
 
-/// The errors in response to requests that the client had cancelled. They say nothing about the request.
-pub(super) fn cancelled_errors(transcript: &Transcript<'_>) -> HashSet<u64> {
+/// The calls of tools, except those with an error after the client had cancelled them: it says nothing about the call.
+pub(super) fn meaningful_calls<'t, 'a>(
+    transcript: &'t Transcript<'a>,
+) -> impl Iterator<Item = &'t RequestResponse<'a>> + use<'t, 'a> {
     let responses = transcript.sessions().iter().flat_map(cancelled_while_open).filter_map(|(.., one)| one);
-    responses.filter(|response| response.error().is_some()).map(|response| response.seq()).collect()
+    let errors = responses.filter(|response| response.error().is_some());
+    let cancelled: HashSet<u64> = errors.map(|response| response.seq()).collect();
+    let is_meaningful =
+        move |call: &&RequestResponse<'_>| call.response.is_none_or(|response| !cancelled.contains(&response.seq()));
+    transcript.requests_of("tools/call").filter(is_meaningful)
 }
 
 fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {

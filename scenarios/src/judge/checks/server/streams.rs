@@ -195,7 +195,7 @@ fn endpoint_first(transcript: &Transcript<'_>) -> CheckOutcome {
     }
 }
 
-fn number_of(connection: &ConnectionFrames<'_>) -> u64 {
+fn connection_number(connection: &ConnectionFrames<'_>) -> u64 {
     connection.frames.first().map_or(0, |frame| frame.connection)
 }
 
@@ -309,7 +309,7 @@ fn one_stream(transcript: &Transcript<'_>) -> CheckOutcome {
     if !transcript.is_http() {
         return CheckOutcome::not_applicable("the transport is not Streamable HTTP");
     }
-    let mut copies: BTreeMap<(Option<&str>, String), Vec<Copy<'_>>> = BTreeMap::new();
+    let mut copies: BTreeMap<(Option<&str>, String), Vec<Sent<'_>>> = BTreeMap::new();
     let mut findings = Findings::default();
     for connection in transcript.connections() {
         let session = session_of(connection);
@@ -317,12 +317,12 @@ fn one_stream(transcript: &Transcript<'_>) -> CheckOutcome {
             // Other checks judge responses, which belong to the stream of their request.
             if message.method().is_some() {
                 findings.saw(message.seq());
-                copies.entry((session, message.json.to_string())).or_default().push(Copy { message, connection });
+                copies.entry((session, message.json.to_string())).or_default().push(Sent { message, connection });
             }
         }
     }
     for copies in copies.values_mut() {
-        copies.sort_by_key(Copy::time);
+        copies.sort_by_key(Sent::time);
         let mut times: HashMap<u64, Vec<u64>> = HashMap::new();
         for copy in &*copies {
             times.entry(copy.stream()).or_default().push(copy.time());
@@ -338,7 +338,7 @@ fn one_stream(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 /// A message, and the exchange whose stream has it.
-struct Copy<'a> {
+struct Sent<'a> {
     message: Message<'a>,
     connection: &'a ConnectionFrames<'a>,
 }
@@ -346,9 +346,9 @@ struct Copy<'a> {
 /// Copies of one message are sent within this time.
 const SAME_TIME_US: u64 = 100_000;
 
-impl Copy<'_> {
+impl Sent<'_> {
     fn stream(&self) -> u64 {
-        number_of(self.connection)
+        connection_number(self.connection)
     }
 
     fn time(&self) -> u64 {
@@ -372,7 +372,7 @@ impl Copy<'_> {
 
 /// Whether two equal messages on different streams are copies of one. Equal notifications can be about two requests,
 /// and lists can change twice in a short time. A server that sends all to several streams sends as many on each.
-fn are_of_one_message(first: &Copy<'_>, second: &Copy<'_>, times: &HashMap<u64, Vec<u64>>) -> bool {
+fn are_of_one_message(first: &Sent<'_>, second: &Sent<'_>, times: &HashMap<u64, Vec<u64>>) -> bool {
     if first.message.is_request() || first.message.is("notifications/progress") {
         return true;
     }
@@ -382,7 +382,7 @@ fn are_of_one_message(first: &Copy<'_>, second: &Copy<'_>, times: &HashMap<u64, 
     }
     let (one, other) = (first.open(), second.open());
     let both = one.start.max(other.start)..one.end.min(other.end);
-    let number = |copy: &Copy<'_>| {
+    let number = |copy: &Sent<'_>| {
         let until = |limit| times[&copy.stream()].partition_point(|time| *time < limit);
         until(both.end).saturating_sub(until(both.start))
     };
@@ -409,7 +409,7 @@ fn resumption(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut streams: HashMap<(Option<&str>, String), HashSet<u64>> = HashMap::new();
     let mut findings = Findings::default();
     for connection in transcript.connections() {
-        let (number, session) = (number_of(connection), session_of(connection));
+        let (number, session) = (connection_number(connection), session_of(connection));
         let Some(last) = connection.resumes_after() else {
             for frame in connection.frames.iter().filter(|frame| !frame.from_client()) {
                 if let Some(id) = event_id(frame) {

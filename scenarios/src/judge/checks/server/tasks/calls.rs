@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{
-    super::{cancellation::cancelled_errors, has_is_error, plain_result},
+    super::{cancellation::meaningful_calls, has_is_error, plain_result},
     NO_TASK, Observed, Task, all_results, observed, response, tasks,
 };
 use crate::judge::{
@@ -27,9 +27,7 @@ fn task_calls<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'t RequestRespons
             support.entry(name).or_insert(value.unwrap_or("forbidden"));
         }
     }
-    let cancelled = cancelled_errors(transcript);
-    let is_judged = |call: &&RequestResponse<'_>| call.response.is_none_or(|one| !cancelled.contains(&one.seq()));
-    let calls = transcript.requests_of("tools/call").filter(|call| call.param("task").is_some()).filter(is_judged);
+    let calls = meaningful_calls(transcript).filter(|call| call.param("task").is_some());
     calls.filter_map(|call| Some((call, *support.get(call.param("name")?.as_str()?)?))).collect()
 }
 
