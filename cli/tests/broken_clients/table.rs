@@ -280,6 +280,8 @@ pub(crate) const ROWS: &[Row] = &[
     // Requests of servers.
     warns(SendsInvalidValues, "client-features/form-with-invalid-value@stdio@2025-11-25", "content-matches-form"),
     warns(SendsInvalidValues, "client-features/form-with-invalid-text@stdio@2025-11-25", "content-matches-form"),
+    warns(SendsInvalidValues, "client-features/form-with-invalid-number@stdio@2025-11-25", "content-matches-form"),
+    warns(SendsInvalidValues, "client-features/form-with-invalid-selection@stdio@2025-11-25", "content-matches-form"),
     warns(
         SendsInvalidValues,
         "client-features/form-with-invalid-value@streamable-http@2026-07-28",
