@@ -1,6 +1,6 @@
 //! The shape of recorded evidence: one [`Frame`] per message or connection event, in recording order.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,8 @@ pub struct Frame {
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
     /// A JSON value; usually one JSON-RPC message.
-    Json(Value),
+    // Shared, because the evidence of a session repeats that of its scenarios.
+    Json(Arc<Value>),
     /// Bytes that are not JSON, decoded as UTF-8 with replacement characters.
     Text(String),
     /// An event of the connection.
@@ -95,6 +96,14 @@ pub struct Http {
     /// The `retry` of the server-sent event as sent: milliseconds to wait before reconnecting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<String>,
+}
+
+impl Body {
+    /// The body of a JSON value.
+    #[must_use]
+    pub fn json(value: Value) -> Self {
+        Self::Json(Arc::new(value))
+    }
 }
 
 impl Frame {

@@ -226,7 +226,7 @@ impl Peer {
     /// The highest level of the log messages after this number of received messages.
     pub(crate) fn logged_since(&self, received: usize) -> Option<Value> {
         let state = self.recorder.lock();
-        let messages = state.received.iter().skip(received);
+        let messages = state.received_since(received);
         let logs = messages.filter(|message| message["method"] == "notifications/message");
         logs.filter_map(|message| severity(message.pointer("/params/level")?)).max().map(|level| json!(LEVELS[level]))
     }
@@ -368,7 +368,7 @@ impl Peer {
     /// Waits for any response, even one without the id, as no other request is open.
     async fn only_response(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
         let any = |state: &State| {
-            let mut received = state.received.iter().skip(sent.since);
+            let mut received = state.received_since(sent.since);
             let response = received.find(|message| message.get("result").is_some() || message.get("error").is_some());
             response.map(|response| Ok(response.clone())).or_else(|| dead_end(state, sent))
         };
@@ -440,7 +440,7 @@ impl Peer {
         self.recorder
             .wait(within, |state| match exchange {
                 Some(exchange) => state.ended.get(&exchange).map(|_| ()),
-                None => (state.received.iter().skip(since).any(is_response) || state.closed.is_some()).then_some(()),
+                None => (state.received_since(since).any(is_response) || state.closed.is_some()).then_some(()),
             })
             .await;
         Ok(self.recorder.received_since(since))
@@ -524,7 +524,7 @@ impl Peer {
 }
 
 fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, StepError>> {
-    let received = || state.received.iter().skip(sent.since);
+    let received = || state.received_since(sent.since);
     let mut responses = received().filter(|message| message.get("method").is_none());
     let response = responses.find(|message| message.get("id").is_some_and(|id| same_id(id, &sent.id)));
     // A check reports an id of the wrong type; the run goes on with the response.
@@ -541,13 +541,13 @@ fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, StepError>>
 
 /// Whether an error without an id arrived after the request.
 fn has_nameless_error(state: &State, sent: &Sent) -> bool {
-    let mut received = state.received.iter().skip(sent.since);
+    let mut received = state.received_since(sent.since);
     received.any(|message| message.get("error").is_some() && message.get("id").is_none_or(Value::is_null))
 }
 
 fn find_notification(state: &State, sent: &Sent, method: &str) -> Option<Result<Value, StepError>> {
     let wanted = |message: &&Value| message.get("id").is_none() && message["method"] == method;
-    if let Some(found) = state.received.iter().skip(sent.since).find(wanted) {
+    if let Some(found) = state.received_since(sent.since).find(wanted) {
         return Some(Ok(found.get("params").cloned().unwrap_or(Value::Null)));
     }
     match find_response(state, sent) {
@@ -559,7 +559,7 @@ fn find_notification(state: &State, sent: &Sent, method: &str) -> Option<Result<
 
 /// Whether progress of a request was received.
 fn received_progress(state: &State, sent: &Sent) -> bool {
-    let mut later = state.received.iter().skip(sent.since);
+    let mut later = state.received_since(sent.since);
     sent.progress_token.as_ref().is_some_and(|token| {
         later.any(|one| one["method"] == "notifications/progress" && one["params"]["progressToken"] == *token)
     })

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn ping() -> FrameParts {
-    FrameParts::received(0, Body::Json(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})))
+    FrameParts::received(0, Body::json(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})))
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn stores_no_secret_in_memory_or_in_the_file() {
     let path = dir.path().join("record.jsonl");
     let recorder = Recorder::in_memory_and_file("one", &path).unwrap();
     let headers = [("cookie".to_owned(), "s3cret".to_owned())].into();
-    let body = Body::Json(json!({"params": {"access_token": "s3cret"}}));
+    let body = Body::json(json!({"params": {"access_token": "s3cret"}}));
     recorder.record(FrameParts::received(0, body).with_http(Http { headers, ..Http::default() }));
     recorder.record(FrameParts::sent(0, Body::Text("Bearer s3cret".into())));
     assert_eq!(recorder.frames().len(), 2);
@@ -81,7 +81,7 @@ fn a_bounded_read_keeps_the_first_and_the_last_frames() {
     let path = dir.path().join("record.jsonl");
     let recorder = Recorder::to_file("mock", &path).unwrap();
     for number in 0..1_000 {
-        recorder.record(FrameParts::received(0, Body::Json(json!({ "number": number }))));
+        recorder.record(FrameParts::received(0, Body::json(json!({ "number": number }))));
     }
     let all = read_file(&path).unwrap();
     let line = serde_json::to_vec(&all[0]).unwrap().len() as u64 + 1;
@@ -100,7 +100,7 @@ fn a_bounded_file_stops_at_its_limit() {
     let path = dir.path().join("record.jsonl");
     let recorder = Recorder::to_bounded_file("mock", &path, 2_000).unwrap();
     for number in 0..1_000 {
-        recorder.record(FrameParts::received(0, Body::Json(json!({ "number": number }))));
+        recorder.record(FrameParts::received(0, Body::json(json!({ "number": number }))));
     }
     assert!(std::fs::metadata(&path).unwrap().len() <= 2_000);
     assert!(!read_file(&path).unwrap().is_empty());

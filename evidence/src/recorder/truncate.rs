@@ -1,5 +1,7 @@
 //! Limits the size of recorded bodies, and marks what was removed.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::MAX_BODY_BYTES;
@@ -18,7 +20,7 @@ pub(super) fn body(body: Body) -> Body {
             if weight(&value, MAX_BODY_BYTES) <= MAX_BODY_BYTES {
                 return Body::Json(value);
             }
-            shorten(&mut value, MAX_DEPTH);
+            shorten(Arc::make_mut(&mut value), MAX_DEPTH);
             if weight(&value, MAX_BODY_BYTES) <= MAX_BODY_BYTES {
                 return Body::Json(value);
             }
@@ -99,13 +101,13 @@ mod tests {
     #[test]
     fn keeps_small_bodies_unchanged() {
         let value = json!({"text": "x".repeat(10_000), "list": vec![1; 1000]});
-        assert_eq!(body(Body::Json(value.clone())), Body::Json(value));
+        assert_eq!(body(Body::json(value.clone())), Body::json(value));
     }
 
     #[test]
     fn truncates_large_bodies_and_marks_the_cut() {
         let value = json!({"id": 1, "result": {"text": "ä".repeat(MAX_BODY_BYTES), "list": vec!["tool"; 100_000]}});
-        let Body::Json(kept) = body(Body::Json(value)) else { panic!("it fits as JSON") };
+        let Body::Json(kept) = body(Body::json(value)) else { panic!("it fits as JSON") };
         assert_eq!(kept["id"], 1);
         assert!(kept["result"]["text"].as_str().unwrap().ends_with("bytes more]"));
         assert_eq!(kept["result"]["list"].as_array().unwrap().len(), MAX_ITEMS + 1);
@@ -117,7 +119,7 @@ mod tests {
     fn limits_values_that_are_wide_on_every_level() {
         let wide =
             json!((0..300).map(|_| json!((0..300).map(|_| "0123456789").collect::<Vec<_>>())).collect::<Vec<_>>());
-        let Body::Text(text) = body(Body::Json(wide)) else { panic!("too large even when shortened") };
+        let Body::Text(text) = body(Body::json(wide)) else { panic!("too large even when shortened") };
         assert!(text.len() < MAX_BODY_BYTES + 64);
     }
 }

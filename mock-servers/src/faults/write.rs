@@ -215,7 +215,7 @@ impl AppliedFault {
 fn recorded_body(bytes: &[u8]) -> Body {
     let text = String::from_utf8_lossy(bytes);
     let json = serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&text.replace("\ndata: ", "\n")));
-    json.map_or_else(|_| Body::Text(text.into_owned()), Body::Json)
+    json.map_or_else(|_| Body::Text(text.into_owned()), Body::json)
 }
 
 #[cfg(test)]
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn lines_of_data_are_recorded_as_one_message() {
-        assert_eq!(recorded_body(b"{\ndata:   \"id\": 1\ndata: }"), Body::Json(json!({"id": 1})));
+        assert_eq!(recorded_body(b"{\ndata:   \"id\": 1\ndata: }"), Body::json(json!({"id": 1})));
         assert_eq!(recorded_body(b"{\ndata: x"), Body::Text("{\ndata: x".to_owned()));
     }
 }

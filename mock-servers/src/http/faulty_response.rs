@@ -38,14 +38,14 @@ impl Responder {
             Step::Response { message, .. } => {
                 self.open_stream(guard);
                 if let Some(stream) = self.stream() {
-                    stream.send_with_faults(message.to_string(), Body::Json(message), shape);
+                    stream.send_with_faults(message.to_string(), Body::json(message), shape);
                 }
                 self.finish_stream();
             }
             Step::Send(message) => {
                 self.open_stream(guard);
                 if let Some(stream) = self.stream() {
-                    stream.send_with_faults(message.to_string(), Body::Json(message), shape);
+                    stream.send_with_faults(message.to_string(), Body::json(message), shape);
                 }
             }
             Step::Raw(text) => {
@@ -82,7 +82,7 @@ impl Responder {
             self.session_header = None;
         }
         let Some(sender) = self.decide() else { return };
-        let rendered = shape.render(message.to_string().into_bytes(), Body::Json(message), Framed::body);
+        let rendered = shape.render(message.to_string().into_bytes(), Body::json(message), Framed::body);
         let (pieces, body) = body_writer::body((), &self.close_mode);
         let mut response: Response<HttpBody> = Response::new(body);
         *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);

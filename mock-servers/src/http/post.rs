@@ -38,7 +38,7 @@ pub(super) async fn serve(
     }
     let message = serde_json::from_slice::<Value>(&bytes).ok();
     exchange.receive(|| match &message {
-        Some(message) => Body::Json(message.clone()),
+        Some(message) => Body::json(message.clone()),
         None if bytes.is_empty() => Body::Event(ConnectionEvent::Bodiless),
         None => Body::Text(String::from_utf8_lossy(&bytes).into_owned()),
     });

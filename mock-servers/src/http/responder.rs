@@ -136,7 +136,7 @@ impl Responder {
     pub(super) fn send(&mut self, message: Value, guard: impl FnOnce() -> DisconnectGuard) {
         self.open_stream(guard);
         if let Some(stream) = self.stream() {
-            stream.send(&message.to_string(), Body::Json(message));
+            stream.send(&message.to_string(), Body::json(message));
         }
     }
 
@@ -161,11 +161,11 @@ impl Responder {
             State::Undecided(sender) => {
                 let mut response = one_object(&message, status, None);
                 self.add_headers(&mut response, "application/json");
-                self.record_response(&response, Body::Json(message));
+                self.record_response(&response, Body::json(message));
                 send_result(sender, Ok(response));
             }
             State::Stream(mut stream) => {
-                stream.send(&message.to_string(), Body::Json(message));
+                stream.send(&message.to_string(), Body::json(message));
                 self.state = State::Stream(stream);
                 self.finish_stream();
             }

@@ -144,7 +144,7 @@ impl ServerState {
         // A session that could not be initialized gets no id.
         let session = asked.session_header.as_deref().filter(|_| message.get("result").is_some());
         let response = one_object(&message, status, session);
-        record_response(&self.sink.recorder, exchange.connection, &response, Body::Json(message));
+        record_response(&self.sink.recorder, exchange.connection, &response, Body::json(message));
         Ok(response)
     }
 

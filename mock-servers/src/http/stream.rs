@@ -196,7 +196,7 @@ impl EventStream {
             None => Vec::new(),
         };
         for (number, data) in missed {
-            let recorded = serde_json::from_str(&data).map_or_else(|_| Body::Text(data.clone()), Body::Json);
+            let recorded = serde_json::from_str(&data).map_or_else(|_| Body::Text(data.clone()), Body::json);
             self.write(Some(number), &data, recorded);
         }
         if self.over {

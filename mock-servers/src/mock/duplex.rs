@@ -186,7 +186,7 @@ impl Shared {
         }
         let message = serde_json::from_slice::<Value>(line).ok();
         let text = || Body::Text(String::from_utf8_lossy(line).into_owned());
-        self.sink.recorder.record_with(|| FrameParts::received(1, message.clone().map_or_else(text, Body::Json)));
+        self.sink.recorder.record_with(|| FrameParts::received(1, message.clone().map_or_else(text, Body::json)));
         let core = &mut *self.lock();
         let output = core.input(|engine| match &message {
             Some(message) => engine.on_message(&self.sink.origin, message),
@@ -265,7 +265,7 @@ impl Sink for DuplexSink {
         let (state, shape) = (&mut core.state, output.shape.as_deref());
         match output.step {
             Step::Send(message) | Step::Response { message, .. } => {
-                server.send(state, message.to_string(), Body::Json(message), shape);
+                server.send(state, message.to_string(), Body::json(message), shape);
             }
             Step::Raw(text) => server.send(state, text.clone(), Body::Text(text), shape),
             Step::Close | Step::Reset => server.close(state),

@@ -34,7 +34,7 @@ impl Received {
             message: message.clone(),
             http: frame.http.clone(),
         };
-        match body {
+        match &**body {
             Value::Array(batch) => batch.iter().map(one).collect(),
             single => vec![one(single)],
         }

@@ -42,7 +42,7 @@ pub(super) async fn render(answer: OAuthResponse) -> Response<HttpBody> {
 /// A body as it is recorded.
 pub(super) fn recorded(body: &[u8]) -> Body {
     match serde_json::from_slice(body) {
-        Ok(value) => Body::Json(value),
+        Ok(value) => Body::json(value),
         Err(_) if body.is_empty() => Body::Event(ConnectionEvent::Bodiless),
         Err(_) => Body::Text(String::from_utf8_lossy(body).into_owned()),
     }

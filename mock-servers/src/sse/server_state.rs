@@ -108,7 +108,7 @@ impl ServerState {
     fn take_in(self: &Arc<Self>, exchange: &HttpExchange, bytes: &[u8]) -> Taken {
         let message = serde_json::from_slice::<Value>(bytes).ok();
         let text = || Body::Text(String::from_utf8_lossy(bytes).into_owned());
-        exchange.receive(|| message.clone().map_or_else(text, Body::Json));
+        exchange.receive(|| message.clone().map_or_else(text, Body::json));
         if let Some(refusal) = self.sink.protection.refuses(exchange, message.as_ref()) {
             return Taken::Answered(refusal);
         }

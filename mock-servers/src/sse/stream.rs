@@ -84,7 +84,7 @@ impl Stream {
         }
         match step {
             Step::Send(message) | Step::Response { message, .. } => {
-                self.send("message", message.to_string(), Body::Json(message), shape)
+                self.send("message", message.to_string(), Body::json(message), shape)
             }
             Step::Raw(text) => self.send("message", text.clone(), Body::Text(text), shape),
             Step::Close => self.break_off(Piece::Abort),

@@ -105,7 +105,7 @@ impl Output {
         // A JSON value can always be written: its keys are strings.
         let text = serde_json::to_vec(&message).unwrap_or_default();
         // Recorded before it is sent: the reaction of a fast client must not precede it in the record.
-        self.recorder.record_with(|| FrameParts::sent(self.run, Body::Json(message)));
+        self.recorder.record_with(|| FrameParts::sent(self.run, Body::json(message)));
         self.held = false;
         self.add(&text);
         self.add(b"\n");

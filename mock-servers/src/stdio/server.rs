@@ -146,7 +146,7 @@ impl StdioServer {
         match serde_json::from_slice::<Value>(line) {
             Ok(message) => {
                 let recorder = &self.sink.recorder;
-                recorder.record_with(|| FrameParts::received(self.sink.run, Body::Json(message.clone())));
+                recorder.record_with(|| FrameParts::received(self.sink.run, Body::json(message.clone())));
                 if let Some(run) = core.state.uses.as_ref().and_then(|uses| uses.count(&message)) {
                     core.state.uses = None;
                     core.engine.set_run(run);
@@ -216,7 +216,7 @@ impl StdioState {
     /// Writes a message with its faults; false for other steps.
     fn execute_with_faults(&mut self, step: &Step, shape: &WriteFaults) -> bool {
         let (text, said) = match step {
-            Step::Send(message) | Step::Response { message, .. } => (message.to_string(), Body::Json(message.clone())),
+            Step::Send(message) | Step::Response { message, .. } => (message.to_string(), Body::json(message.clone())),
             Step::Raw(text) => (text.clone(), Body::Text(text.clone())),
             _ => return false,
         };

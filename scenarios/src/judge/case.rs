@@ -335,7 +335,7 @@ fn report_frame(frame: &Frame, with_headers: bool) -> ReportFrame {
     let (body, truncated) = match &frame.body {
         Body::Json(value) => {
             let text = value.to_string();
-            if text.len() > MAX_BODY { (string(&text), true) } else { (value.into(), false) }
+            if text.len() > MAX_BODY { (string(&text), true) } else { (FrameBody::from(&**value), false) }
         }
         Body::Text(text) => (string(text), text.len() > MAX_BODY),
         Body::Event(event) => (string(&format!("({event:?})")), false),

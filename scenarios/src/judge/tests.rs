@@ -173,10 +173,10 @@ fn a_call_that_was_rejected_for_its_token_is_an_error() {
         let mut evidence = EvidenceBuilder::http(LEGACY).greet().build();
         evidence.profile = Profile::Sdk;
         evidence.steps.clear();
-        exchange(&mut evidence, "oauth:rejected", "/mcp", Body::Json(call(1, "x")), 401);
+        exchange(&mut evidence, "oauth:rejected", "/mcp", Body::json(call(1, "x")), 401);
         exchange(&mut evidence, "oauth:server", "/token", Body::Text("grant_type=authorization_code".into()), 400);
         if is_repeated {
-            exchange(&mut evidence, "mock", "/mcp", Body::Json(call(1, "x")), 200);
+            exchange(&mut evidence, "mock", "/mcp", Body::json(call(1, "x")), 200);
         }
         let steps = "authorization: {}\nsteps: [{ call: { tool: x } }, { call: { tool: x } }]";
         judge("a/b", &scenario(steps), &evidence)

@@ -298,8 +298,8 @@ impl<'a> Transcript<'a> {
     pub(super) fn first_malformed(&self) -> Option<&'a Frame> {
         self.client_frames().find(|frame| match &frame.body {
             // Many servers of newer revisions reject a batch, with an error that has no id.
-            Body::Text(_) | Body::Json(Value::Array(_)) => true,
-            Body::Json(message) => !is_well_formed(message),
+            Body::Text(_) => true,
+            Body::Json(message) => message.is_array() || !is_well_formed(message),
             Body::Event(_) => false,
         })
     }

@@ -107,7 +107,7 @@ impl Peer {
     pub(crate) fn note_requests(&mut self, tool: &str, received: usize) {
         let is_request =
             |message: &Value| message["method"].as_str().and_then(feature_of).is_some_and(|feature| feature != "roots");
-        if self.recorder.lock().received.iter().skip(received).any(is_request) {
+        if self.recorder.lock().received_since(received).any(is_request) {
             self.slow_calls.asking.insert(tool.to_owned());
         }
     }

@@ -4,7 +4,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -41,7 +41,7 @@ pub(super) struct State {
     frames: Vec<Frame>,
     bytes: usize,
     /// The JSON messages from the server, in order.
-    pub(super) received: Vec<Value>,
+    received: Vec<Arc<Value>>,
     /// The finished HTTP exchanges.
     pub(super) ended: BTreeMap<u64, Ended>,
     /// Why the connection is closed, if it is.
@@ -54,6 +54,13 @@ pub(super) struct State {
     first_event_id: Option<String>,
     /// The parameters of the listed tools that a call repeats in headers, by tool.
     mirrored: BTreeMap<String, Vec<MirroredParameter>>,
+}
+
+impl State {
+    /// The messages received from this position on.
+    pub(super) fn received_since(&self, position: usize) -> impl Iterator<Item = &Value> {
+        self.received.iter().skip(position).map(|message| &**message)
+    }
 }
 
 /// The end of an HTTP exchange.
@@ -104,7 +111,7 @@ impl TranscriptRecorder {
     /// Records text to the server, without the most of very long strings.
     pub(super) fn sent(&self, connection: u64, text: &str, http: Option<Http>) {
         let body = match serde_json::from_str(text) {
-            Ok(value) => Body::Json(shortened(value)),
+            Ok(value) => Body::json(shortened(value)),
             Err(_) => Body::Text(text.chars().take(MAX_TEXT).collect()),
         };
         self.record(connection, Direction::ClientToServer, body, http);
@@ -167,13 +174,15 @@ impl TranscriptRecorder {
     /// Records a JSON message from the server, and keeps it for waiting steps. Returns the requests.
     pub(super) fn message(&self, connection: u64, value: Value, http: Option<Http>) -> Vec<Value> {
         // A server of 2025-03-26 may send a batch (2025-03-26, basic, batching).
-        let messages = match &value {
-            Value::Array(batch) => batch.clone(),
-            single => vec![single.clone()],
+        let value = Arc::new(value);
+        let messages = match &*value {
+            Value::Array(batch) => batch.iter().cloned().map(Arc::new).collect(),
+            _ => vec![Arc::clone(&value)],
         };
-        let requests = messages.iter().filter(|message| is_request(message)).cloned().collect();
+        let requests = messages.iter().filter(|message| is_request(message)).map(|message| (**message).clone());
+        let requests = requests.collect();
         let mut state = self.lock();
-        state.mirrored.extend(messages.iter().flat_map(listed_tools));
+        state.mirrored.extend(messages.iter().flat_map(|message| listed_tools(message)));
         state.received.extend(messages);
         drop(state);
         self.record(connection, Direction::ServerToClient, Body::Json(value), http);
@@ -199,7 +208,7 @@ impl TranscriptRecorder {
 
     /// The messages received from this position on.
     pub(super) fn received_since(&self, position: usize) -> Vec<Value> {
-        self.lock().received.iter().skip(position).cloned().collect()
+        self.lock().received_since(position).cloned().collect()
     }
 
     /// Waits until `find` returns a value; `None` after the timeout.
@@ -242,9 +251,6 @@ impl TranscriptRecorder {
 
     /// Redacts the user's secrets in a value.
     pub(super) fn redact_value(&self, value: Value) -> Value {
-        if self.secrets.is_empty() {
-            return value;
-        }
         match value {
             Value::String(text) => Value::String(self.redact_text(&text)),
             Value::Array(items) => items.into_iter().map(|item| self.redact_value(item)).collect(),
@@ -257,7 +263,8 @@ impl TranscriptRecorder {
 
     fn redact(&self, body: Body) -> Body {
         match body {
-            Body::Json(value) => Body::Json(self.redact_value(value)),
+            Body::Json(value) if self.secrets.is_empty() => Body::Json(value),
+            Body::Json(value) => Body::json(self.redact_value(Arc::unwrap_or_clone(value))),
             Body::Text(text) => Body::Text(self.redact_text(&text)),
             Body::Event(mark) => Body::Event(mark),
         }

@@ -22,7 +22,7 @@ fn recording(messages: &[(bool, Value)]) -> Recording {
     let file = create(directory.path(), &header()).unwrap();
     let recorder = Recorder::latest(SERVER, 1, Some(&file)).unwrap();
     for (by_client, message) in messages {
-        let body = Body::Json(message.clone());
+        let body = Body::json(message.clone());
         recorder.record(if *by_client { FrameParts::received(7, body) } else { FrameParts::sent(7, body) });
     }
     Recording::read(directory.path()).unwrap()

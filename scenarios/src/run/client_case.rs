@@ -343,7 +343,7 @@ mod tests {
         let frames = 20_000;
         for id in 0..frames {
             recorder
-                .record(FrameParts::received(1, Body::Json(json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }))));
+                .record(FrameParts::received(1, Body::json(json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }))));
         }
         let report = ClientReport::new(&directory.path().join("report.jsonl"));
         let mut found =

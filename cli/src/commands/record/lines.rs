@@ -61,7 +61,7 @@ mod tests {
     fn a_line_may_come_in_several_reads_and_end_with_crlf() {
         let (found, rest) = recorded(&[b"{\"a\"", b":1}\r", b"\n{\"b\":2}\n\nnot ", b"json\r\n"]);
         let text = |text: &str| Body::Text(text.to_owned());
-        assert_eq!(found, [Body::Json(json!({"a": 1})), Body::Json(json!({"b": 2})), text(""), text("not json\r")]);
+        assert_eq!(found, [Body::json(json!({"a": 1})), Body::json(json!({"b": 2})), text(""), text("not json\r")]);
         assert_eq!(rest, None);
     }
 

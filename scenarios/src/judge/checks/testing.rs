@@ -80,14 +80,14 @@ impl EvidenceBuilder {
     pub(crate) fn client(mut self, message: Value) -> Self {
         let path = match (self.evidence.transport, &self.stream) {
             (Transport::Stdio, _) => {
-                self.push(Direction::ClientToServer, Body::Json(message), None);
+                self.push(Direction::ClientToServer, Body::json(message), None);
                 return self;
             }
             (_, Some((_, path))) => path.clone(),
             _ => "/mcp".to_owned(),
         };
         let headers = self.good_headers(&message);
-        self.exchange("POST", &path, Body::Json(message), headers);
+        self.exchange("POST", &path, Body::json(message), headers);
         self
     }
 
@@ -101,7 +101,7 @@ impl EvidenceBuilder {
             }
             None => Some(Http { status: Some(200), ..Http::default() }),
         };
-        self.push(Direction::ServerToClient, Body::Json(message), http);
+        self.push(Direction::ServerToClient, Body::json(message), http);
         self
     }
 

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn frame(seq: u64, direction: Direction, message: Value) -> Frame {
-        let body = Body::Json(message);
+        let body = Body::json(message);
         Frame { seq, at_us: seq, server: "server".to_owned(), connection: 0, direction, body, http: None }
     }
 

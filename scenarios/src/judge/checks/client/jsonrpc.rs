@@ -43,7 +43,7 @@ fn messages_are_jsonrpc(transcript: &Transcript<'_>) -> CheckOutcome {
     let negotiated = negotiated_revisions(transcript);
     for frame in transcript.client_frames() {
         match &frame.body {
-            Body::Json(Value::Array(batch)) => {
+            Body::Json(message) if let Value::Array(batch) = &**message => {
                 let revision = negotiated.get(&(frame.server.as_str(), frame.connection));
                 let revision = revision.copied().unwrap_or(transcript.evidence.revision);
                 findings.check(frame.seq, check_batch(revision, batch));

@@ -57,12 +57,12 @@ impl Talk {
     /// We say this.
     fn ask(self, message: Value) -> Self {
         let http = (self.0.transport == Transport::StreamableHttp).then(|| envelope("POST", &[]));
-        self.frame(Direction::ClientToServer, Body::Json(message), http)
+        self.frame(Direction::ClientToServer, Body::json(message), http)
     }
 
     /// We say this under these headers.
     fn post(self, headers: &[(&str, &str)], message: Value) -> Self {
-        self.frame(Direction::ClientToServer, Body::Json(message), Some(envelope("POST", headers)))
+        self.frame(Direction::ClientToServer, Body::json(message), Some(envelope("POST", headers)))
     }
 
     /// We make a request without a body.
@@ -73,12 +73,12 @@ impl Talk {
     /// The server says this, over HTTP with 200.
     fn says(self, message: Value) -> Self {
         let http = (self.0.transport == Transport::StreamableHttp).then(|| status(200, "application/json"));
-        self.frame(Direction::ServerToClient, Body::Json(message), http)
+        self.frame(Direction::ServerToClient, Body::json(message), http)
     }
 
     /// The server says this with a status.
     fn says_with(self, code: u16, message: Value) -> Self {
-        self.frame(Direction::ServerToClient, Body::Json(message), Some(status(code, "application/json")))
+        self.frame(Direction::ServerToClient, Body::json(message), Some(status(code, "application/json")))
     }
 
     /// The server replies with a status and no body.

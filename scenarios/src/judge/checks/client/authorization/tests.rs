@@ -110,7 +110,7 @@ impl Exchanges {
     fn answer(&mut self, status: u16, headers: &[(&str, &str)], body: Option<&Value>) {
         let server = self.0.frames.last().map(|frame| frame.server.clone()).unwrap_or_default();
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let body = body.map_or(Body::Event(ConnectionEvent::Bodiless), |body| Body::Json(body.clone()));
+        let body = body.map_or(Body::Event(ConnectionEvent::Bodiless), |body| Body::json(body.clone()));
         self.push(&server, Direction::ServerToClient, body, Http { status: Some(status), headers, ..Http::default() });
     }
 
@@ -134,7 +134,7 @@ impl Flow {
         let (mcp, server) = (("host", RESOURCE), ("host", SERVER));
         let none = || Body::Event(ConnectionEvent::Bodiless);
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "t" } });
-        let message = || Body::Json(call.clone());
+        let message = || Body::json(call.clone());
         let first: Vec<_> = [mcp].into_iter().chain(self.first_header.map(|value| ("authorization", value))).collect();
         all.add("oauth:rejected", ("POST", "/mcp"), &first, message());
         all.answer(401, &[("www-authenticate", &self.challenge)], None);
@@ -153,11 +153,11 @@ impl Flow {
         }
         for _ in 0..self.registrations {
             let body = self.registration.clone().unwrap_or_default();
-            all.add("oauth:server", ("POST", "/register"), &[server], Body::Json(body));
+            all.add("oauth:server", ("POST", "/register"), &[server], Body::json(body));
             all.answer(400, &[], Some(&json!({ "error": "invalid_redirect_uri" })));
         }
         if let Some(registration) = &self.registration {
-            all.add("oauth:server", ("POST", "/register"), &[server], Body::Json(registration.clone()));
+            all.add("oauth:server", ("POST", "/register"), &[server], Body::json(registration.clone()));
             all.answer(201, &[], Some(&json!({ "client_id": "registered" })));
         }
         all.add("oauth:server", ("GET", &format!("/authorize?{}", encoded(&self.authorization))), &[server], none());

@@ -474,7 +474,7 @@ fn lists() -> Vec<Row> {
 impl Talk {
     /// The server says this on a stream of events.
     fn streams(self, message: Value) -> Self {
-        self.frame(Direction::ServerToClient, Body::Json(message), Some(status(200, "text/event-stream")))
+        self.frame(Direction::ServerToClient, Body::json(message), Some(status(200, "text/event-stream")))
     }
 
     /// The server does this to the connection.

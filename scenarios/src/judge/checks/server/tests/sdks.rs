@@ -181,7 +181,7 @@ fn a_stream_may_end_late_on_a_busy_machine_or_by_the_client() {
     let events = |end: ConnectionEvent, after_us: u64| {
         let mut talk = http().ask(call("ping"));
         let message = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
-        talk = talk.frame(Direction::ServerToClient, Body::Json(message), Some(status(200, "text/event-stream")));
+        talk = talk.frame(Direction::ServerToClient, Body::json(message), Some(status(200, "text/event-stream")));
         let direction = match end {
             ConnectionEvent::ClosedByPeer => Direction::ClientToServer,
             _ => Direction::ServerToClient,

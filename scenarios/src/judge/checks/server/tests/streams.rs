@@ -12,7 +12,7 @@ fn event(talk: Talk, id: Option<&str>, body: Body) -> Talk {
 }
 
 fn says(talk: Talk, id: Option<&str>, message: Value) -> Talk {
-    event(talk, id, Body::Json(message))
+    event(talk, id, Body::json(message))
 }
 
 fn ended(talk: Talk, after_us: u64) -> Talk {
@@ -58,7 +58,7 @@ fn sse(first: &str) -> Talk {
 
 fn typed(kind: &str) -> Talk {
     let http = Http { event: Some(kind.to_owned()), ..status(200, "text/event-stream") };
-    post(1).frame(Direction::ServerToClient, Body::Json(reply(1)), Some(http))
+    post(1).frame(Direction::ServerToClient, Body::json(reply(1)), Some(http))
 }
 
 /// Two streams with ids, of which the first one is resumed and replays this.

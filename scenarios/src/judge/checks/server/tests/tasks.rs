@@ -91,7 +91,7 @@ fn compared(text: &str) -> Talk {
 fn polled(kind: &str) -> Talk {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": { "taskId": "a" } });
     let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": task("a", "working") });
-    http().ask(request).frame(Direction::ServerToClient, Body::Json(answer), Some(status(200, kind)))
+    http().ask(request).frame(Direction::ServerToClient, Body::json(answer), Some(status(200, kind)))
 }
 
 /// A request to a client with these capabilities.
