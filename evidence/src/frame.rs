@@ -32,8 +32,9 @@ pub struct Frame {
     /// The message or event.
     pub body: Body,
     /// Method, path, status and headers, for frames sent over HTTP.
+    // Shared, as is JSON in the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub http: Option<Http>,
+    pub http: Option<Arc<Http>>,
 }
 
 /// The content of a frame.

@@ -215,7 +215,7 @@ impl Recorder {
     pub fn record(&self, parts: FrameParts) {
         let Some(shared) = &self.shared else { return };
         let body = truncate::body(redaction::redact_body(parts.body));
-        let http = parts.http.map(redaction::redact_http);
+        let http = parts.http.map(redaction::redact_http).map(Arc::new);
         let (connection, direction) = (parts.connection, parts.direction);
         let mut record = lock(&shared.record);
         record.seen += 1;

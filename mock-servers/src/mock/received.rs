@@ -32,7 +32,7 @@ impl Received {
             seq: frame.seq,
             at_us: frame.at_us,
             message: message.clone(),
-            http: frame.http.clone(),
+            http: frame.http.as_deref().cloned(),
         };
         match &**body {
             Value::Array(batch) => batch.iter().map(one).collect(),

@@ -165,7 +165,7 @@ fn a_call_that_was_rejected_for_its_token_is_an_error() {
             (Direction::ServerToClient, Body::Event(ConnectionEvent::Bodiless), response),
         ];
         for (number, (direction, body, http)) in (seq..).zip(frames) {
-            let (server, http) = (server.to_owned(), Some(http));
+            let (server, http) = (server.to_owned(), Some(http.into()));
             evidence.frames.push(Frame { seq: number, at_us: number, server, connection: seq, direction, body, http });
         }
     };

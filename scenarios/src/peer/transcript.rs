@@ -102,6 +102,7 @@ impl TranscriptRecorder {
             let body = self.redact(body);
             let seq = state.frames.len() as u64;
             state.bytes += weight;
+            let http = http.map(Arc::new);
             state.frames.push(Frame { seq, at_us, server: "server".to_owned(), connection, direction, body, http });
         }
         drop(state);

@@ -3,7 +3,10 @@
 //! Over HTTP each message of the client is a POST with the headers of a conforming client, and messages of the server go
 //! out on the latest exchange; over HTTP+SSE they go out on the stream.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use serde_json::{Value, json};
@@ -150,14 +153,26 @@ impl EvidenceBuilder {
 
     /// The latest frame has this HTTP header.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
-        let http = self.evidence.frames.last_mut().and_then(|frame| frame.http.as_mut()).expect("an HTTP frame");
+        let http = self
+            .evidence
+            .frames
+            .last_mut()
+            .and_then(|frame| frame.http.as_mut())
+            .map(Arc::make_mut)
+            .expect("an HTTP frame");
         http.headers.insert(name.to_owned(), value.to_owned());
         self
     }
 
     /// The latest frame lacks this HTTP header.
     pub(crate) fn without(mut self, name: &str) -> Self {
-        let http = self.evidence.frames.last_mut().and_then(|frame| frame.http.as_mut()).expect("an HTTP frame");
+        let http = self
+            .evidence
+            .frames
+            .last_mut()
+            .and_then(|frame| frame.http.as_mut())
+            .map(Arc::make_mut)
+            .expect("an HTTP frame");
         http.headers.remove(name).expect("a header that was there");
         self
     }
@@ -285,6 +300,7 @@ impl EvidenceBuilder {
         self.now_us += STEP_US;
         let (seq, connection) = (self.evidence.frames.len() as u64, self.connection);
         let (at_us, server) = (self.now_us, self.server.clone());
+        let http = http.map(Arc::new);
         self.evidence.frames.push(Frame { seq, at_us, server, connection, direction, body, http });
     }
 }

@@ -242,8 +242,9 @@ fn append(whole: &mut Evidence, mut frames: Vec<Frame>) {
     let elapsed_us = whole.elapsed_us;
     if seq > 0 {
         let http = frames.iter_mut().filter_map(|frame| frame.http.as_mut());
-        let ids = http.filter_map(|http| http.headers.get_mut(SESSION)).filter(|id| *id == KEPT);
-        ids.for_each(|id| *id = format!("[later session {connection}]"));
+        for http in http.filter(|http| http.headers.get(SESSION).is_some_and(|id| id == KEPT)) {
+            Arc::make_mut(http).headers.insert(SESSION.to_owned(), format!("[later session {connection}]"));
+        }
     }
     whole.frames.extend(frames.into_iter().map(|frame| Frame {
         seq: frame.seq + seq,

@@ -1,6 +1,6 @@
 //! Every check is seen to hold and seen to fail, against conversations written down by hand.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use serde_json::{Value, json};
@@ -50,6 +50,7 @@ impl Talk {
         let asks = direction == Direction::ClientToServer;
         let last = self.0.frames.last().map_or(0, |frame| frame.connection);
         let connection = if asks && http.is_some() { last + 1 } else { last };
+        let http = http.map(Arc::new);
         self.0.frames.push(Frame { seq, at_us: seq, server: "server".to_owned(), connection, direction, body, http });
         self
     }

@@ -116,8 +116,8 @@ impl Exchanges {
 
     fn push(&mut self, server: &str, direction: Direction, body: Body, http: Http) -> &mut Self {
         let seq = self.0.frames.len() as u64;
-        let frame =
-            Frame { seq, at_us: seq, server: server.into(), connection: seq / 2, direction, body, http: Some(http) };
+        let (server, http) = (server.into(), Some(http.into()));
+        let frame = Frame { seq, at_us: seq, server, connection: seq / 2, direction, body, http };
         self.0.frames.push(frame);
         self
     }

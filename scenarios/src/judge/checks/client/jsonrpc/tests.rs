@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use evidence::ConnectionEvent;
 use serde_json::{Value, json};
 
@@ -135,7 +137,7 @@ fn a_message_belongs_to_the_stream_that_it_was_posted_for() {
     let two =
         EvidenceBuilder::sse().greet().client(call(1, "x")).stream("/messages?session=2").greet().client(call(1, "y"));
     let mut evidence = two.build();
-    let last = evidence.frames.last_mut().and_then(|frame| frame.http.as_mut()).unwrap();
+    let last = evidence.frames.last_mut().and_then(|frame| frame.http.as_mut()).map(Arc::make_mut).unwrap();
     last.path = Some("/messages?session=1".to_owned());
     let judged = outcome("request-ids-unique", &evidence);
     assert!(matches!(judged, crate::judge::check::CheckOutcome::Failed { .. }), "{judged:?}");

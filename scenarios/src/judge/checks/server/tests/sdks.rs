@@ -132,7 +132,7 @@ fn a_response_after_a_cancellation_needs_a_session_and_a_stream() {
         talk = talk.says(json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
         if let Some(last) = talk.0.frames.last_mut() {
             last.at_us += 2_000_000;
-            last.http = Some(status(200, kind));
+            last.http = Some(status(200, kind).into());
         }
         talk
     };
