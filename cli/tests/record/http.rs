@@ -155,6 +155,35 @@ fn an_event_passes_before_the_stream_ends_and_headers_pass() {
 }
 
 #[test]
+fn an_absolute_endpoint_leads_to_the_recorder() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let server = listener.local_addr().expect("an address");
+    let serving = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        read_head(&mut stream);
+        let text = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n\
+             event: endpoint\r\ndata: http://{server}/messages?session=1\r\n\r\n\
+             event: message\r\ndata: {{\"at\":\"http://{server}/\"}}\r\n\r\n"
+        );
+        stream.write_all(text.as_bytes()).expect("it is open");
+    });
+    let recorder = Listening::record(directory.path(), &format!("http://{server}/sse"), "sse");
+    let address = recorder.url.trim_start_matches("http://").trim_end_matches("/sse");
+    let mut client = TcpStream::connect(address).expect("it listens");
+    client.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    write!(client, "GET /sse HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").expect("it is open");
+    let mut text = String::new();
+    client.read_to_string(&mut text).expect("the stream");
+    serving.join().expect("the server ends");
+    assert!(text.contains(&format!("event: endpoint\r\ndata: http://{address}/messages?session=1\r\n")), "{text}");
+    assert!(text.contains(&format!("{{\"at\":\"http://{server}/\"}}")), "only the endpoint changes: {text}");
+    let endpoint = &frames(directory.path())[2];
+    assert_eq!(endpoint["body"]["text"], format!("http://{server}/messages?session=1"), "the record has what was sent");
+}
+
+#[test]
 fn only_loopback_names_and_addresses_are_served() {
     let directory = tempfile::tempdir().expect("a directory");
     let recorder = Listening::record(directory.path(), "http://127.0.0.1:1/mcp", "streamable-http");

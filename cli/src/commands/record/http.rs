@@ -1,7 +1,7 @@
 //! A proxy between a client and a server over Streamable HTTP or HTTP+SSE.
 //!
-//! Bodies pass as they are read, streams of events too, and headers pass except those of one connection (RFC 9110, 7.6.1) and
-//! `Host`. The proxy listens only at loopback addresses and only for their names, because the server cannot recognize DNS
+//! Bodies pass as they are read, streams of events too, except an absolute URL in an `endpoint` event, which would lead the
+//! client past the recorder. Headers pass except those of one connection (RFC 9110, 7.6.1) and `Host`. The proxy listens only at loopback addresses and only for their names, because the server cannot recognize DNS
 //! rebinding behind it.
 
 mod exchange;
@@ -22,7 +22,10 @@ use reqwest::redirect::Policy;
 use tokio::net::TcpListener;
 use url::Url;
 
-use self::exchange::{Exchange, Exchanges};
+use self::{
+    exchange::{Exchange, Exchanges},
+    tee::EndpointRedirect,
+};
 use crate::{
     error::{CommandError, CommandResult},
     interrupt::{self, Interrupts},
@@ -108,7 +111,7 @@ async fn forward(State(proxy): State<Arc<Proxy>>, request: Request) -> Response 
         ))),
     };
     match outgoing.send().await {
-        Ok(response) => respond(response, exchange),
+        Ok(response) => respond(&proxy, response, exchange),
         Err(error) => {
             exchange.failed();
             let error = anyhow::Error::from(error.without_url());
@@ -118,10 +121,11 @@ async fn forward(State(proxy): State<Arc<Proxy>>, request: Request) -> Response 
 }
 
 /// Passes a response on.
-fn respond(response: reqwest::Response, exchange: Exchange) -> Response {
+fn respond(proxy: &Proxy, response: reqwest::Response, exchange: Exchange) -> Response {
     let (status, headers) = (response.status(), response.headers().clone());
     let received = exchange.response(status, &headers);
-    let body = tee::response(response, received, exchange);
+    let redirect = EndpointRedirect { target: proxy.target.clone(), recorder: proxy.address };
+    let body = tee::response(response, received, exchange, redirect);
     let mut passed = Response::new(Body::from_stream(body));
     *passed.status_mut() = status;
     *passed.headers_mut() = end_to_end(&headers);

@@ -3,6 +3,7 @@
 
 use std::{
     collections::VecDeque,
+    net::SocketAddr,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -11,6 +12,7 @@ use axum::body::{BodyDataStream, Bytes};
 use evidence::Http;
 use futures::{Stream, StreamExt as _};
 use scenarios::peer::EventParser;
+use url::Url;
 
 use super::exchange::Exchange;
 
@@ -25,7 +27,7 @@ pub(super) fn request(
     http: Http,
 ) -> impl Stream<Item = Result<Bytes, axum::Error>> + Send + 'static {
     let whole = Whole { bytes: Vec::new(), left: length, http: Some(http), exchange, is_request: true };
-    Tee { body: Box::pin(body), seen: Seen::Whole(whole) }
+    Tee { body: Box::pin(body), seen: Seen::Whole(whole), redirect: None }
 }
 
 /// The body of a response: one message, or a stream of events.
@@ -33,24 +35,54 @@ pub(super) fn response(
     response: reqwest::Response,
     http: Http,
     exchange: Exchange,
+    redirect: EndpointRedirect,
 ) -> impl Stream<Item = Result<Bytes, reqwest::Error>> + Send + 'static {
     let length = response.content_length();
     let kind = http.headers.get("content-type").map(|kind| kind.to_ascii_lowercase());
     let is_stream =
         kind.is_some_and(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/event-stream"));
-    let seen = if is_stream {
-        exchange.received(b"", http);
-        Seen::Events(Events { parser: Some(EventParser::default()), pending: 0, exchange, has_ended: false })
-    } else {
-        Seen::Whole(Whole { bytes: Vec::new(), left: length, http: Some(http), exchange, is_request: false })
-    };
-    Tee { body: response.bytes_stream().boxed(), seen }
+    let body = response.bytes_stream().boxed();
+    if !is_stream {
+        let whole = Whole { bytes: Vec::new(), left: length, http: Some(http), exchange, is_request: false };
+        return Tee { body, seen: Seen::Whole(whole), redirect: None };
+    }
+    exchange.received(b"", http);
+    let events = Events { parser: Some(EventParser::default()), pending: 0, exchange, has_ended: false };
+    Tee { body, seen: Seen::Events(events), redirect: Some(redirect) }
+}
+
+/// Leads a client to the recorder whose server names its endpoint for messages by an absolute URL (2024-11-05,
+/// basic/transports#http-with-sse).
+pub(super) struct EndpointRedirect {
+    /// The URL of the server.
+    pub(super) target: Url,
+    /// The address of the recorder.
+    pub(super) recorder: SocketAddr,
+}
+
+impl EndpointRedirect {
+    /// The first part of a stream with the origin of the recorder in its endpoint.
+    fn apply(&self, part: &Bytes) -> Bytes {
+        let Ok(text) = std::str::from_utf8(part) else { return part.clone() };
+        let value = |name: &str| text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
+        let url = value("data:").filter(|_| value("event:") == Some("endpoint")).map(|data| (data, Url::parse(data)));
+        match url {
+            Some((data, Ok(url))) if url.origin() == self.target.origin() => {
+                let path = url.path();
+                let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+                text.replacen(data, &format!("http://{}{path}{query}", self.recorder), 1).into()
+            }
+            _ => part.clone(),
+        }
+    }
 }
 
 /// Passes a body, and shows it to the recorder.
 struct Tee<E> {
     body: Pin<Box<dyn Stream<Item = Result<Bytes, E>> + Send>>,
     seen: Seen,
+    /// For the first part of a stream of events.
+    redirect: Option<EndpointRedirect>,
 }
 
 /// What is recorded of a body.
@@ -63,12 +95,17 @@ impl<E> Stream for Tee<E> {
     type Item = Result<Bytes, E>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let polled = self.body.poll_next_unpin(context);
-        match &polled {
-            Poll::Ready(Some(Ok(chunk))) => match &mut self.seen {
-                Seen::Whole(whole) => whole.add(chunk),
-                Seen::Events(events) => events.add(chunk),
-            },
+        let mut polled = self.body.poll_next_unpin(context);
+        match &mut polled {
+            Poll::Ready(Some(Ok(chunk))) => {
+                match &mut self.seen {
+                    Seen::Whole(whole) => whole.add(chunk),
+                    Seen::Events(events) => events.add(chunk),
+                }
+                if let Some(redirect) = self.redirect.take() {
+                    *chunk = redirect.apply(chunk);
+                }
+            }
             Poll::Ready(Some(Err(_)) | None) => match &mut self.seen {
                 Seen::Whole(whole) => whole.finish(),
                 Seen::Events(events) => events.finish(),
