@@ -339,6 +339,15 @@ async fn the_secret_of_a_client_is_read_stored_and_used() {
     log_in().await.success();
     oauth.client(&["clear"]).await.success();
     assert!(oauth.entries().is_empty());
+    // A removed server leaves no secret, unless another one has the same client.
+    add("s3cr3t-value\n").await.success();
+    let other = ["add", "desk2", &oauth.url, "--client-id", "known"];
+    oauth.client(&[&other[..], &config].concat()).await.success();
+    oauth.client(&[&["remove", "desk"][..], &config].concat()).await.success();
+    assert_eq!(oauth.entries().len(), 1);
+    let removed = oauth.client(&[&["remove", "desk2"][..], &config].concat()).await;
+    removed.success();
+    assert!(oauth.entries().is_empty(), "{removed:?}");
 }
 
 #[tokio::test]

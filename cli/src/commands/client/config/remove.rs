@@ -1,14 +1,16 @@
-//! `client remove`: removes a server from a configuration file.
+//! `client remove`: removes a server from a configuration file, and the stored secret of its client.
 
 use std::process::ExitCode;
 
 use agent::config::{Configured, Scope, edit::Edit};
 use anyhow::anyhow;
+use client::auth::credentials::CredentialKey;
 
-use super::{EntryArgs, NameArgs, entry};
+use super::{EntryArgs, NameArgs, entry, secret, settings};
 use crate::{
     commands::client::error::{ClientCommandError, settle},
     error::CommandResult,
+    print,
 };
 
 /// Removes the server. The scope is required if several define it.
@@ -18,11 +20,23 @@ pub(crate) fn run(args: &EntryArgs) -> CommandResult {
 
 fn remove(args: &EntryArgs) -> Result<ExitCode, ClientCommandError> {
     let NameArgs { name, files, json } = &args.server;
+    let (configuration, settings) = (files.load()?, settings()?);
     let scope = match args.scope {
         Some(scope) => scope.scope(),
-        None => only_scope(entry(&files.load()?, name)?)?,
+        None => only_scope(entry(&configuration, name)?)?,
     };
+    let has_other = |key: &CredentialKey| {
+        let others = configuration.servers.iter().filter(|other| other.name != *name);
+        others.filter_map(|other| secret::key(other, &settings)).any(|other| other == *key)
+    };
+    let removed = configuration.entry(name).ok().filter(|entry| entry.scope == scope && entry.hides.is_empty());
+    let unused = removed.and_then(|entry| secret::key(entry, &settings)).filter(|key| !has_other(key));
     files.target(scope)?.edit(&Edit::Remove { name: name.clone() }, "removed from", *json)?;
+    if let Some(key) = unused
+        && let Err(error) = secret::remove(&key)
+    {
+        print::note(&format!("the secret of its client may remain: {}", error.into_inner().message()));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

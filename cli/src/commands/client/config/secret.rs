@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use agent::config::expand;
+use agent::config::{Configured, Settings, expand};
 use anyhow::anyhow;
 use client::auth::{
     credentials::{CredentialKey, Credentials, Secret},
@@ -49,6 +49,23 @@ impl ClientSecret {
         print::note(&format!("stored the secret in {}", self.store.describe()));
         Ok(())
     }
+}
+
+/// The key of the secret of a server's registered client, if its entry names one.
+pub(super) fn key(entry: &Configured, settings: &Settings) -> Option<CredentialKey> {
+    let (auth, _) = entry.auth_settings(&config::variable, settings).ok()?;
+    let server = entry.managed(&config::variable, settings).ok()?;
+    let url = config::remote(&entry.name, &server).ok()?;
+    Some(CredentialKey::client_secret(&url, &auth.client?.id))
+}
+
+/// Deletes a secret, if it is stored.
+pub(super) fn remove(key: &CredentialKey) -> Result<(), ClientCommandError> {
+    let store = access::store()?;
+    if interrupt::runtime()?.block_on(store.remove(key))? {
+        print::note(&format!("deleted the secret of its client from {}", store.describe()));
+    }
+    Ok(())
 }
 
 /// A line of standard input. A terminal shows the prompt and not the line.
