@@ -9,6 +9,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamablehttp_client
 from mcp.shared.exceptions import McpError
 
+from authorization import provider
 from contract import considered, filled_form, notice, notified, plain, run, servers, setup, user
 
 
@@ -17,7 +18,8 @@ def transport(endpoint):
         program, *arguments = endpoint["command"]
         return stdio_client(StdioServerParameters(command=program, args=arguments))
     client = sse_client if endpoint["transport"] == "sse" else streamablehttp_client
-    return client(endpoint["url"], headers=setup.get("headers"))
+    authorization = provider(endpoint["url"], lambda code, state, _: (code, state))
+    return client(endpoint["url"], headers=setup.get("headers"), auth=authorization)
 
 
 async def elicited(_, params):

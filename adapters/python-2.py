@@ -9,8 +9,10 @@ from mcp.client import Client
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.shared.auth import AuthorizationCodeResult
 from mcp.shared.exceptions import MCPError
 
+from authorization import provider
 from contract import considered, filled_form, notice, notified, plain, revision, run, servers, setup, user
 
 warnings.simplefilter("ignore")
@@ -20,9 +22,11 @@ def target(endpoint):
     if endpoint["transport"] == "stdio":
         program, *arguments = endpoint["command"]
         return StdioServerParameters(command=program, args=arguments)
+    result = lambda code, state, issuer: AuthorizationCodeResult(code=code, state=state, iss=issuer)
+    options = {"headers": setup.get("headers"), "auth": provider(endpoint["url"], result)}
     if endpoint["transport"] == "sse":
-        return sse_client(endpoint["url"], headers=setup.get("headers"))
-    return streamable_http_client(endpoint["url"], http_client=create_mcp_http_client(headers=setup.get("headers")))
+        return sse_client(endpoint["url"], **options)
+    return streamable_http_client(endpoint["url"], http_client=create_mcp_http_client(**options))
 
 
 async def elicited(_, params):

@@ -46,7 +46,8 @@ const NODE_ADAPTERS: [(&str, &str); 4] = [
     ("typescript-1.mjs", include_str!("../../../adapters/typescript-1.mjs")),
     ("typescript-2.mjs", include_str!("../../../adapters/typescript-2.mjs")),
 ];
-const PYTHON_ADAPTERS: [(&str, &str); 2] = [
+const PYTHON_ADAPTERS: [(&str, &str); 3] = [
+    ("authorization.py", include_str!("../../../adapters/authorization.py")),
     ("contract.py", include_str!("../../../adapters/contract.py")),
     ("python-2.py", include_str!("../../../adapters/python-2.py")),
 ];
