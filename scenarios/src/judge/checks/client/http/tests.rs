@@ -1,9 +1,11 @@
+use std::sync::Arc;
+
 use evidence::ConnectionEvent;
 use serde_json::json;
 
 use crate::{
     judge::checks::testing::{
-        EvidenceBuilder, blocked, call, error, fails, initialize, modern, not_applicable, outcome, passes, result,
+        EvidenceBuilder, blocked, call, error, fails, initialize, modern, not_applicable, note, outcome, passes, result,
     },
     model::Revision,
 };
@@ -95,13 +97,27 @@ fn a_session_that_was_lost_is_followed_by_another() {
 }
 
 #[test]
+fn the_stream_of_a_new_session_has_its_id() {
+    let id = "http-session-echoed";
+    let lost = || greeted().client(call(1, "x")).status(404);
+    let stale = |builder: EvidenceBuilder| builder.verb("GET").with("mcp-session-id", "session-1");
+    fails(id, stale(lost().greet().client(call(1, "x"))), "of the lost one");
+    passes(id, stale(lost().greet().client(call(1, "x"))).verb("GET"));
+    // The stream may be opened again before the client has read the id of the new session.
+    let renewing = lost().client(initialize(2, "2025-11-25"));
+    let renewing = renewing.server(result(2, json!({"protocolVersion": "2025-11-25", "capabilities": {}})));
+    let renewed = stale(renewing.opens("session-9")).client(note("notifications/initialized"));
+    passes(id, renewed.with("mcp-session-id", "session-9").client(call(3, "x")).with("mcp-session-id", "session-9"));
+}
+
+#[test]
 fn what_is_no_part_of_the_session_needs_no_id() {
     let id = "http-session-echoed";
     let probe = || greeted().client(modern(9, "server/discover", json!({}))).status(400);
     passes(id, probe().greet().client(call(1, "x")));
     let registration = greeted().client(json!({"redirect_uris": []})).without("mcp-session-id");
     let mut evidence = registration.build();
-    let request = evidence.frames.last_mut().and_then(|frame| frame.http.as_mut()).unwrap();
+    let request = evidence.frames.last_mut().and_then(|frame| frame.http.as_mut()).map(Arc::make_mut).unwrap();
     request.path = Some("/register".to_owned());
     let judged = outcome("http-session-echoed", &evidence);
     assert!(matches!(judged, crate::judge::check::CheckOutcome::Passed { .. }), "{judged:?}");
