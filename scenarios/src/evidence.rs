@@ -68,12 +68,15 @@ pub struct Evidence {
 }
 
 /// Runs of a case with different verdicts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repetitions {
     /// Number of runs.
     pub runs: u32,
     /// Number of runs that failed; the evidence is that of the last one.
     pub failed: u32,
+    /// The ids of the checks that failed in the run before it too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confirmed: Vec<String>,
 }
 
 impl Evidence {

@@ -54,6 +54,8 @@ use transcript::{State, TranscriptRecorder};
 
 /// Number of messages after which a server may end a session.
 const MANY: usize = 20;
+/// The reason of the cancellation of a request that takes longer than its test. Others test the cancellation.
+pub(crate) const TOO_SLOW: &str = "the test takes no longer";
 /// Shortest default timeout of a response.
 const SHORTEST: Duration = Duration::from_secs(2);
 /// Timeout of a response to a method that had no response before.
@@ -384,20 +386,25 @@ impl Peer {
 
     /// Cancels an open request.
     pub(crate) async fn give_up(&mut self, sent: &Sent) {
+        self.end_request(sent, Some(TOO_SLOW)).await;
+    }
+
+    async fn end_request(&mut self, sent: &Sent, reason: Option<&str>) {
         self.slow_calls.note(sent, false);
         if let PeerTransport::Http(connection) = &self.transport {
             if let Some(exchange) = sent.exchange {
                 connection.drop_exchange(exchange);
             }
         } else {
-            self.notify_cancelled(sent).await;
+            self.notify_cancelled(sent, reason).await;
         }
     }
 
-    async fn notify_cancelled(&mut self, sent: &Sent) {
-        let params = json!({ "requestId": sent.id }).as_object().cloned();
-        let cancel = Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() };
-        let _ = self.notify(&cancel).await;
+    async fn notify_cancelled(&mut self, sent: &Sent, reason: Option<&str>) {
+        let mut params = Map::from_iter([("requestId".to_owned(), sent.id.clone())]);
+        params.extend(reason.map(|reason| ("reason".to_owned(), reason.into())));
+        let (method, params) = ("notifications/cancelled".to_owned(), Some(params));
+        let _ = self.notify(&Outgoing { method, params, ..Outgoing::default() }).await;
     }
 
     /// Leaves a request open under a name.
@@ -408,7 +415,7 @@ impl Peer {
     /// Cancels a request that was left open. Returns whether there is one.
     pub(crate) async fn stop(&mut self, name: &str) -> bool {
         let Some(sent) = self.open.remove(name) else { return false };
-        self.give_up(&sent).await;
+        self.end_request(&sent, None).await;
         true
     }
 

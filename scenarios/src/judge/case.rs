@@ -58,7 +58,7 @@ pub(crate) fn judge_with(
         let reason = "nothing in the case could be judged";
         results.push(stopped(Verdict::Blocked, "the case has evidence", reason, evidence));
     }
-    if let Some(repetitions) = evidence.repetitions {
+    if let Some(repetitions) = &evidence.repetitions {
         results.iter_mut().for_each(|result| differ(result, repetitions));
     }
     // The most severe verdict first; equal ones keep their order.
@@ -212,8 +212,8 @@ fn run_checks(subject: Subject, transcript: &Transcript<'_>, applies: impl Fn(&C
 }
 
 /// Reports a failure that other runs of the case did not have.
-fn differ(result: &mut CheckResult, repetitions: Repetitions) {
-    if result.verdict.is_failure() {
+fn differ(result: &mut CheckResult, repetitions: &Repetitions) {
+    if result.verdict.is_failure() && !repetitions.confirmed.contains(&result.id) {
         result.verdict = Verdict::Flaky;
         result.observed.push_str(&format!(" (in {} of {} runs)", repetitions.failed, repetitions.runs));
     }

@@ -10,7 +10,9 @@ use std::{
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Outgoing, Peer, Sent, State, answer::feature_of, failure, find_response, lock, received_progress};
+use super::{
+    Outgoing, Peer, Sent, State, TOO_SLOW, answer::feature_of, failure, find_response, lock, received_progress,
+};
 use crate::evidence::StepError;
 
 /// A call that has progress but no response after this time is cancelled.
@@ -248,7 +250,7 @@ impl Peer {
     /// Cancels an open call, and notes that its tool is slow.
     async fn cancel_slow(&mut self, tool: &str, sent: &Sent) {
         self.slow_calls.tools.insert(tool.to_owned());
-        self.cancel(sent).await;
+        self.cancel_because(sent, Some(TOO_SLOW)).await;
     }
 
     /// Waits for the response to a slow call until its deadline, and cancels it if there is none.
@@ -292,13 +294,17 @@ impl Peer {
 
     /// Cancels an open call as its revision and transport define (2026-07-28, basic/patterns/cancellation).
     pub(crate) async fn cancel(&mut self, sent: &Sent) {
+        self.cancel_because(sent, None).await;
+    }
+
+    async fn cancel_because(&mut self, sent: &Sent, reason: Option<&str>) {
         self.slow_calls.note(sent, false);
         self.slow_calls.cancelled = true;
         self.slow_calls.expect_late(AFTER_CANCEL);
         if self.revision.is_modern() {
-            self.give_up(sent).await;
+            self.end_request(sent, reason).await;
         } else {
-            self.notify_cancelled(sent).await;
+            self.notify_cancelled(sent, reason).await;
         }
     }
 

@@ -514,6 +514,9 @@ fn repeated_progress_after_a_cancellation_was_not_on_its_way() {
     assert!(passes(id, &after(cancelled(), 60_000, 1.0)));
     assert!(passes(id, &after(after(cancelled(), 1_000, 1.0), 2_000, 2.0)), "both at once");
     assert!(fails(id, &after(after(cancelled(), 10_000, 1.0), 60_000, 2.0)));
+    let too_slow = note("notifications/cancelled", json!({ "requestId": 50, "reason": crate::peer::TOO_SLOW }));
+    let ended = running(stdio(), json!(1)).ask(too_slow).result("ping", json!({}), json!({}));
+    assert!(!fails(id, &after(ended, 200_000, 1.0)), "no test of a cancellation");
 }
 
 fn refused(id: i64, code: i64, text: &str) -> Value {
