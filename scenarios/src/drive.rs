@@ -12,7 +12,7 @@ mod outcome;
 mod report;
 mod session;
 mod steps;
-mod user;
+pub(crate) mod user;
 
 use std::io;
 

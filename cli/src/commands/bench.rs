@@ -24,7 +24,9 @@ use scenarios::{
     bench::{LoadPlan, PlanError, baseline::LoadBaseline},
     catalog::ScenarioCatalog,
     load::Vocabulary,
-    model::{Arrivals, Closed, Driver, Load, LoadExpect, LoadOperation, MixEntry, Open, Shape, Stage},
+    model::{
+        Arrivals, Closed, Driver, FormAction, Load, LoadExpect, LoadOperation, MixEntry, Open, Shape, Stage, UserSetup,
+    },
     plan::Plan,
     run::{BenchPlan, LoadTask, RunPlan, fresh_seed},
     select::Selection,
@@ -156,6 +158,10 @@ struct LoadArgs {
     /// supports the server and the tool].
     #[arg(long, value_enum)]
     driver: Option<DriverArg>,
+    /// Values, as a JSON object, with which the user accepts each form of the server; other fields keep their defaults. Without
+    /// it, the client declares no forms.
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    form: Option<Map<String, Value>>,
     /// Text that the result of each call of a tool contains; a call with another result fails.
     #[arg(long, value_name = "TEXT")]
     expect_text: Option<String>,
@@ -250,6 +256,10 @@ impl LoadArgs {
             thresholds: self.threshold.clone(),
             min_rate: self.min_rate.clone(),
             driver: self.driver.map(Driver::from),
+            user: self
+                .form
+                .clone()
+                .map(|values| UserSetup { form: Some(FormAction::Accept(values)), ..UserSetup::default() }),
             ..Load::new("", shape, duration)
         };
         if load.tool.is_some() {

@@ -6,7 +6,8 @@
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use client::{
-    CallError, CallOptions, ConnectError, Connection, Endpoint, ListError, ServerConfig, ToolList, Transport, connect,
+    CallError, CallOptions, ConnectError, ConnectOptions, Connection, Endpoint, HostLink, ListError, ServerConfig,
+    ToolList, Transport, connect_with,
 };
 use diagnostics::nearest;
 use futures::{StreamExt, TryStreamExt, future, stream};
@@ -18,7 +19,10 @@ use super::{
     iteration::{Iterations, Operation, has_placeholder},
     template::{Template, Values},
 };
-use crate::model::{HoldOperation, ListKind, LoadOperation, Shape};
+use crate::{
+    drive::user,
+    model::{HoldOperation, ListKind, LoadOperation, Shape},
+};
 
 /// Error kind of a call whose result is a tool error.
 pub const TOOL_ERROR: &str = "tool-error";
@@ -49,6 +53,8 @@ const CONNECTING: usize = 8;
 pub struct ClientCaller {
     /// For further sessions.
     config: Arc<ServerConfig>,
+    /// The user, if the load has one.
+    host: Option<HostLink>,
     connections: Arc<[Connection]>,
     iterations: Arc<Iterations>,
     /// The parameters of each operation.
@@ -122,13 +128,15 @@ impl ClientCaller {
         // Requests other than calls have this timeout.
         config.timeouts.request = config.timeouts.request.max(plan.timeout());
         let iterations = plan.iterations();
+        let host = plan.user().map(|user| user::link_to(user.clone(), user::features(user)));
         let connections: Vec<Connection> = stream::iter(0..connections.max(1))
-            .map(|_| connect_once(config.clone(), iterations.operations()))
+            .map(|_| connect_once(config.clone(), host.clone(), iterations.operations()))
             .buffer_unordered(CONNECTING)
             .try_collect()
             .await?;
         Ok(Self {
             config: Arc::new(config),
+            host,
             connections: connections.into(),
             params: iterations.operations().iter().map(|operation| Params::new(operation, iterations)).collect(),
             iterations: Arc::clone(iterations),
@@ -231,7 +239,7 @@ impl ClientCaller {
     }
 
     async fn open_session(&self) -> Result<(), CallFailure> {
-        let opened = connect(ServerConfig::clone(&self.config)).await;
+        let opened = connect_with(ServerConfig::clone(&self.config), options(self.host.clone())).await;
         let opened = opened.map_err(|error| CallFailure::new(NO_SESSION, error_text(&error)))?;
         opened.close().await;
         Ok(())
@@ -338,8 +346,16 @@ fn error_text(error: &dyn std::error::Error) -> String {
 const REMOVED: [&str; 4] = ["logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
 
 /// Opens one connection, and looks up the tools and methods of the operations.
-async fn connect_once(config: ServerConfig, operations: &[Operation]) -> Result<Connection, LoadConnectError> {
-    let connection = connect(config).await.map_err(LoadConnectError::Connect)?;
+fn options(host: Option<HostLink>) -> ConnectOptions {
+    ConnectOptions { host, ..ConnectOptions::default() }
+}
+
+async fn connect_once(
+    config: ServerConfig,
+    host: Option<HostLink>,
+    operations: &[Operation],
+) -> Result<Connection, LoadConnectError> {
+    let connection = connect_with(config, options(host)).await.map_err(LoadConnectError::Connect)?;
     match check(&connection, operations).await {
         Ok(()) => Ok(connection),
         Err(error) => {
@@ -500,6 +516,48 @@ mod tests {
                 sent("subscriptions/listen")
             };
             assert!(held > 0, "{frames:#?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_user_of_the_load_answers_forms() {
+        for revision in ["2025-11-25", "2026-07-28"] {
+            let form =
+                json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+            let request =
+                json!({ "method": "elicitation/create", "params": { "message": "Who?", "requestedSchema": form } });
+            let script: Script = serde_json::from_value(json!({
+                "tools": [{ "name": "greet" }],
+                "on": [{
+                    "when": { "tool": "greet" },
+                    "do": [{ "request": request }, { "reply": { "text": "{{response.action}} {{response.content.name}}" } }],
+                }],
+            }))
+            .unwrap();
+            let mock = HttpMock::start(script, revision, 0, Recorder::disabled()).await.unwrap();
+            let endpoint = Endpoint::StreamableHttp(HttpEndpoint { url: mock.url(), ..HttpEndpoint::default() });
+            let run = async |user: Value| {
+                let load = json!({
+                    "tool": "greet",
+                    "shape": { "closed": { "users": 2 } },
+                    "duration": "100ms",
+                    "timeout": "20s",
+                    "expect": { "text": "accept Ada" },
+                    "user": user,
+                });
+                let plan = LoadPlan::new(&serde_json::from_value(load).unwrap()).unwrap();
+                let config = ServerConfig::new("mock", endpoint.clone());
+                let caller = ClientCaller::connect(&config, 2, &plan).await.unwrap();
+                let needs_client = bench::raw::supports(&caller, &plan).is_some();
+                let result = bench::run(&plan, caller.clone(), |_| (), CancellationToken::new()).await;
+                caller.close().await;
+                (needs_client, result)
+            };
+            let (needs_client, result) = run(json!({ "form": { "accept": { "name": "Ada" } } })).await;
+            assert!(needs_client && result.errors.is_empty() && result.succeeded > 0, "{result:?}");
+            let (needs_client, result) = run(Value::Null).await;
+            assert!(!needs_client && result.succeeded == 0 && !result.errors.is_empty(), "{result:?}");
+            mock.stop().await;
         }
     }
 

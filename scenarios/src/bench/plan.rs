@@ -12,7 +12,7 @@ use super::{
     iteration::Iterations,
     threshold::{Threshold, ThresholdError},
 };
-use crate::model::{Arrivals, Closed, Load, Open, Shape, Stage};
+use crate::model::{Arrivals, Closed, Load, Open, Shape, Stage, UserSetup};
 
 /// Default timeout of one call.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -44,6 +44,7 @@ pub struct LoadPlan {
     /// 1 is the whole rate.
     min_rate: f64,
     iterations: Arc<Iterations>,
+    user: Option<UserSetup>,
 }
 
 /// An invalid load.
@@ -177,6 +178,7 @@ impl LoadPlan {
             thresholds,
             min_rate,
             iterations: Arc::new(iterations),
+            user: load.user.clone(),
         })
     }
 
@@ -189,6 +191,11 @@ impl LoadPlan {
     /// The operations of each iteration.
     pub(super) fn iterations(&self) -> &Arc<Iterations> {
         &self.iterations
+    }
+
+    /// What the user does when the server asks, if the client declares it.
+    pub(super) fn user(&self) -> Option<&UserSetup> {
+        self.user.as_ref()
     }
 
     /// When calls are sent.

@@ -7,11 +7,13 @@ use crate::model::{ClientSetup, FormAction, UrlAction, UserSetup};
 
 /// The link to the user of the case; `None` if the case has neither a user nor tasks.
 pub(super) fn link(client: &ClientSetup) -> Option<HostLink> {
-    if client.user.is_none() && !client.tasks {
-        return None;
-    }
-    let setup = client.user.clone().unwrap_or_default();
-    let link = HostLink::new(support(client));
+    let setup = client.user.clone().or_else(|| client.tasks.then(UserSetup::default))?;
+    Some(link_to(setup, support(client)))
+}
+
+/// The link to a user who responds so, with the features that the client declares.
+pub(crate) fn link_to(setup: UserSetup, support: HostSupport) -> HostLink {
+    let link = HostLink::new(support);
     link.set_roots(roots(&setup));
     if setup.form != Some(FormAction::Absent) {
         let mut requests = link.subscribe();
@@ -29,18 +31,22 @@ pub(super) fn link(client: &ClientSetup) -> Option<HostLink> {
             }
         });
     }
-    Some(link)
+    link
 }
 
-/// The features of the user that the client declares.
+/// The features that the client of a case declares.
 pub(super) fn support(client: &ClientSetup) -> HostSupport {
-    let setup = client.user.clone().unwrap_or_default();
+    let of_user = client.user.as_ref().map_or(HostSupport::NONE, features);
+    HostSupport { tasks: client.tasks, ..of_user }
+}
+
+/// The features of a user that the client declares.
+pub(crate) fn features(setup: &UserSetup) -> HostSupport {
     HostSupport {
         forms: setup.form.is_some(),
         urls: setup.url.is_some(),
         sampling: setup.sampling.is_some(),
         roots: setup.roots.is_some(),
-        tasks: client.tasks,
         ..HostSupport::NONE
     }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{LoadOperation, MixEntry, ValueExpectation};
+use super::{LoadOperation, MixEntry, UserSetup, ValueExpectation};
 
 /// A load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +47,10 @@ pub struct Load {
     /// What sends the calls [default: `raw` where it supports the server and the tool, otherwise `client`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
+    /// What the user does when the server asks for a form, a URL, the model or the roots. The client declares exactly these
+    /// features [default: none].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserSetup>,
     /// Expected result of each call of `tool`. A call with another result fails [default: any result that is not an error].
     #[serde(default, skip_serializing_if = "LoadExpect::is_default")]
     pub expect: LoadExpect,
@@ -69,6 +73,7 @@ impl Load {
             thresholds: Vec::new(),
             min_rate: None,
             driver: None,
+            user: None,
             expect: LoadExpect::default(),
         }
     }

@@ -42,6 +42,9 @@ pub(crate) struct RawTarget {
 
 /// Why the raw driver cannot execute a load on this connection; `None` if it can.
 pub(crate) fn supports(caller: &ClientCaller, plan: &LoadPlan) -> Option<String> {
+    if plan.user().is_some() {
+        return Some("only the complete client answers requests of the server".to_owned());
+    }
     let mut operations = plan.iterations().operations().iter().map(|operation| &operation.definition);
     if let Some(operation) = operations.find(|operation| operation.needs_client()) {
         return Some(format!("`{}` is more than a request", operation.name()));
