@@ -1,8 +1,8 @@
 //! A proxy between a client and a server over Streamable HTTP or HTTP+SSE.
 //!
 //! Bodies pass as they are read, streams of events too, except an absolute URL in an `endpoint` event, which would lead the
-//! client past the recorder. Headers pass except those of one connection (RFC 9110, 7.6.1) and `Host`. The proxy listens only at loopback addresses and only for their names, because the server cannot recognize DNS
-//! rebinding behind it.
+//! client past the recorder. Headers pass except those of one connection (RFC 9110, 7.6.1) and `Host`. The proxy listens only
+//! at loopback addresses and only for their names, because the server cannot recognize DNS rebinding behind it.
 
 mod exchange;
 mod tee;
