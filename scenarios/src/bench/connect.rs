@@ -6,8 +6,8 @@
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use client::{
-    CallError, CallOptions, ConnectError, ConnectOptions, Connection, Endpoint, HostLink, ListError, ServerConfig,
-    ToolList, Transport, connect_with,
+    CallError, CallOptions, ConnectError, ConnectOptions, Connection, Endpoint, ListError, ServerConfig, ToolList,
+    Transport, connect_with,
 };
 use diagnostics::nearest;
 use futures::{StreamExt, TryStreamExt, future, stream};
@@ -53,8 +53,8 @@ const CONNECTING: usize = 8;
 pub struct ClientCaller {
     /// For further sessions.
     config: Arc<ServerConfig>,
-    /// The user, if the load has one.
-    host: Option<HostLink>,
+    /// The same, with the user of the load.
+    connect_options: ConnectOptions,
     connections: Arc<[Connection]>,
     iterations: Arc<Iterations>,
     /// The parameters of each operation.
@@ -128,15 +128,16 @@ impl ClientCaller {
         // Requests other than calls have this timeout.
         config.timeouts.request = config.timeouts.request.max(plan.timeout());
         let iterations = plan.iterations();
-        let host = plan.user().map(|user| user::link_to(user.clone(), user::features(user)));
+        let host = plan.user().map(|user| user::link_to(user.clone(), false));
+        let options = ConnectOptions { host, ..ConnectOptions::default() };
         let connections: Vec<Connection> = stream::iter(0..connections.max(1))
-            .map(|_| connect_once(config.clone(), host.clone(), iterations.operations()))
+            .map(|_| connect_once(config.clone(), options.clone(), iterations.operations()))
             .buffer_unordered(CONNECTING)
             .try_collect()
             .await?;
         Ok(Self {
             config: Arc::new(config),
-            host,
+            connect_options: options,
             connections: connections.into(),
             params: iterations.operations().iter().map(|operation| Params::new(operation, iterations)).collect(),
             iterations: Arc::clone(iterations),
@@ -239,7 +240,7 @@ impl ClientCaller {
     }
 
     async fn open_session(&self) -> Result<(), CallFailure> {
-        let opened = connect_with(ServerConfig::clone(&self.config), options(self.host.clone())).await;
+        let opened = connect_with(ServerConfig::clone(&self.config), self.connect_options.clone()).await;
         let opened = opened.map_err(|error| CallFailure::new(NO_SESSION, error_text(&error)))?;
         opened.close().await;
         Ok(())
@@ -346,16 +347,12 @@ fn error_text(error: &dyn std::error::Error) -> String {
 const REMOVED: [&str; 4] = ["logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
 
 /// Opens one connection, and looks up the tools and methods of the operations.
-fn options(host: Option<HostLink>) -> ConnectOptions {
-    ConnectOptions { host, ..ConnectOptions::default() }
-}
-
 async fn connect_once(
     config: ServerConfig,
-    host: Option<HostLink>,
+    options: ConnectOptions,
     operations: &[Operation],
 ) -> Result<Connection, LoadConnectError> {
-    let connection = connect_with(config, options(host)).await.map_err(LoadConnectError::Connect)?;
+    let connection = connect_with(config, options).await.map_err(LoadConnectError::Connect)?;
     match check(&connection, operations).await {
         Ok(()) => Ok(connection),
         Err(error) => {

@@ -8,12 +8,12 @@ use crate::model::{ClientSetup, FormAction, UrlAction, UserSetup};
 /// The link to the user of the case; `None` if the case has neither a user nor tasks.
 pub(super) fn link(client: &ClientSetup) -> Option<HostLink> {
     let setup = client.user.clone().or_else(|| client.tasks.then(UserSetup::default))?;
-    Some(link_to(setup, support(client)))
+    Some(link_to(setup, client.tasks))
 }
 
-/// The link to a user who responds so, with the features that the client declares.
-pub(crate) fn link_to(setup: UserSetup, support: HostSupport) -> HostLink {
-    let link = HostLink::new(support);
+/// The link to a user who responds so. `tasks`: whether the client waits for tasks.
+pub(crate) fn link_to(setup: UserSetup, tasks: bool) -> HostLink {
+    let link = HostLink::new(features(&setup, tasks));
     link.set_roots(roots(&setup));
     if setup.form != Some(FormAction::Absent) {
         let mut requests = link.subscribe();
@@ -36,17 +36,16 @@ pub(crate) fn link_to(setup: UserSetup, support: HostSupport) -> HostLink {
 
 /// The features that the client of a case declares.
 pub(super) fn support(client: &ClientSetup) -> HostSupport {
-    let of_user = client.user.as_ref().map_or(HostSupport::NONE, features);
-    HostSupport { tasks: client.tasks, ..of_user }
+    features(&client.user.clone().unwrap_or_default(), client.tasks)
 }
 
-/// The features of a user that the client declares.
-pub(crate) fn features(setup: &UserSetup) -> HostSupport {
+fn features(setup: &UserSetup, tasks: bool) -> HostSupport {
     HostSupport {
         forms: setup.form.is_some(),
         urls: setup.url.is_some(),
         sampling: setup.sampling.is_some(),
         roots: setup.roots.is_some(),
+        tasks,
         ..HostSupport::NONE
     }
 }

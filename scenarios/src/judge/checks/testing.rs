@@ -153,27 +153,13 @@ impl EvidenceBuilder {
 
     /// The latest frame has this HTTP header.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
-        let http = self
-            .evidence
-            .frames
-            .last_mut()
-            .and_then(|frame| frame.http.as_mut())
-            .map(Arc::make_mut)
-            .expect("an HTTP frame");
-        http.headers.insert(name.to_owned(), value.to_owned());
+        http_of_latest(&mut self.evidence).headers.insert(name.to_owned(), value.to_owned());
         self
     }
 
     /// The latest frame lacks this HTTP header.
     pub(crate) fn without(mut self, name: &str) -> Self {
-        let http = self
-            .evidence
-            .frames
-            .last_mut()
-            .and_then(|frame| frame.http.as_mut())
-            .map(Arc::make_mut)
-            .expect("an HTTP frame");
-        http.headers.remove(name).expect("a header that was there");
+        http_of_latest(&mut self.evidence).headers.remove(name).expect("a header that was there");
         self
     }
 
@@ -303,6 +289,11 @@ impl EvidenceBuilder {
         let http = http.map(Arc::new);
         self.evidence.frames.push(Frame { seq, at_us, server, connection, direction, body, http });
     }
+}
+
+/// The HTTP part of the latest frame.
+pub(crate) fn http_of_latest(evidence: &mut Evidence) -> &mut Http {
+    evidence.frames.last_mut().and_then(|frame| frame.http.as_mut()).map(Arc::make_mut).expect("an HTTP frame")
 }
 
 /// A request.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use agent::config::{Configured, Scope, edit::Edit};
+use agent::config::{Configuration, Configured, Scope, edit::Edit};
 use anyhow::anyhow;
 use client::auth::credentials::CredentialKey;
 
@@ -20,17 +20,12 @@ pub(crate) fn run(args: &EntryArgs) -> CommandResult {
 
 fn remove(args: &EntryArgs) -> Result<ExitCode, ClientCommandError> {
     let NameArgs { name, files, json } = &args.server;
-    let (configuration, settings) = (files.load()?, settings()?);
+    let configuration = files.load()?;
     let scope = match args.scope {
         Some(scope) => scope.scope(),
         None => only_scope(entry(&configuration, name)?)?,
     };
-    let has_other = |key: &CredentialKey| {
-        let others = configuration.servers.iter().filter(|other| other.name != *name);
-        others.filter_map(|other| secret::key(other, &settings)).any(|other| other == *key)
-    };
-    let removed = configuration.entry(name).ok().filter(|entry| entry.scope == scope && entry.hides.is_empty());
-    let unused = removed.and_then(|entry| secret::key(entry, &settings)).filter(|key| !has_other(key));
+    let unused = unused_secret(&configuration, name, scope);
     files.target(scope)?.edit(&Edit::Remove { name: name.clone() }, "removed from", *json)?;
     if let Some(key) = unused
         && let Err(error) = secret::remove(&key)
@@ -38,6 +33,17 @@ fn remove(args: &EntryArgs) -> Result<ExitCode, ClientCommandError> {
         print::note(&format!("the secret of its client may remain: {}", error.into_inner().message()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The key of the secret that no server has any more without this entry.
+fn unused_secret(configuration: &Configuration, name: &str, scope: Scope) -> Option<CredentialKey> {
+    // Settings with errors do not keep an entry in the file.
+    let settings = settings().ok()?;
+    let entry = configuration.entry(name).ok().filter(|entry| entry.scope == scope && entry.hides.is_empty())?;
+    let key = secret::key(entry, &settings)?;
+    let others = configuration.servers.iter().filter(|other| other.name != name);
+    let is_used = others.filter_map(|other| secret::key(other, &settings)).any(|other| other == key);
+    (!is_used).then_some(key)
 }
 
 /// The only scope that defines it.

@@ -27,7 +27,7 @@ pub(super) fn request(
     http: Http,
 ) -> impl Stream<Item = Result<Bytes, axum::Error>> + Send + 'static {
     let whole = Whole { bytes: Vec::new(), left: length, http: Some(http), exchange, is_request: true };
-    Tee { body: Box::pin(body), seen: Seen::Whole(whole), redirect: None }
+    Tee { body: Box::pin(body), seen: Seen::Whole(whole) }
 }
 
 /// The body of a response: one message, or a stream of events.
@@ -44,11 +44,12 @@ pub(super) fn response(
     let body = response.bytes_stream().boxed();
     if !is_stream {
         let whole = Whole { bytes: Vec::new(), left: length, http: Some(http), exchange, is_request: false };
-        return Tee { body, seen: Seen::Whole(whole), redirect: None };
+        return Tee { body, seen: Seen::Whole(whole) };
     }
     exchange.received(b"", http);
-    let events = Events { parser: Some(EventParser::default()), pending: 0, exchange, has_ended: false };
-    Tee { body, seen: Seen::Events(events), redirect: Some(redirect) }
+    let (parser, redirect) = (Some(EventParser::default()), Some(redirect));
+    let events = Events { parser, pending: 0, redirect, exchange, has_ended: false };
+    Tee { body, seen: Seen::Events(events) }
 }
 
 /// Leads a client to the recorder whose server names its endpoint for messages by an absolute URL (2024-11-05,
@@ -61,18 +62,14 @@ pub(super) struct EndpointRedirect {
 }
 
 impl EndpointRedirect {
-    /// The first part of a stream with the origin of the recorder in its endpoint.
-    fn apply(&self, part: &Bytes) -> Bytes {
-        let Ok(text) = std::str::from_utf8(part) else { return part.clone() };
-        let value = |name: &str| text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
-        let url = value("data:").filter(|_| value("event:") == Some("endpoint")).map(|data| (data, Url::parse(data)));
-        match url {
-            Some((data, Ok(url))) if url.origin() == self.target.origin() => {
-                let path = url.path();
-                let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-                text.replacen(data, &format!("http://{}{path}{query}", self.recorder), 1).into()
-            }
-            _ => part.clone(),
+    /// Puts the address of the recorder into the part of a stream that names this endpoint.
+    fn apply(&self, part: &mut Bytes, endpoint: &str) {
+        let Ok(url) = Url::parse(endpoint) else { return };
+        let Ok(text) = std::str::from_utf8(part) else { return };
+        if url.origin() == self.target.origin() {
+            let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+            let recorder = format!("http://{}{}{query}", self.recorder, url.path());
+            *part = text.replacen(endpoint, &recorder, 1).into();
         }
     }
 }
@@ -81,8 +78,6 @@ impl EndpointRedirect {
 struct Tee<E> {
     body: Pin<Box<dyn Stream<Item = Result<Bytes, E>> + Send>>,
     seen: Seen,
-    /// For the first part of a stream of events.
-    redirect: Option<EndpointRedirect>,
 }
 
 /// What is recorded of a body.
@@ -97,15 +92,10 @@ impl<E> Stream for Tee<E> {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut polled = self.body.poll_next_unpin(context);
         match &mut polled {
-            Poll::Ready(Some(Ok(chunk))) => {
-                match &mut self.seen {
-                    Seen::Whole(whole) => whole.add(chunk),
-                    Seen::Events(events) => events.add(chunk),
-                }
-                if let Some(redirect) = self.redirect.take() {
-                    *chunk = redirect.apply(chunk);
-                }
-            }
+            Poll::Ready(Some(Ok(chunk))) => match &mut self.seen {
+                Seen::Whole(whole) => whole.add(chunk),
+                Seen::Events(events) => events.add(chunk),
+            },
             Poll::Ready(Some(Err(_)) | None) => match &mut self.seen {
                 Seen::Whole(whole) => whole.finish(),
                 Seen::Events(events) => events.finish(),
@@ -166,16 +156,24 @@ struct Events {
     parser: Option<EventParser>,
     /// Number of bytes since the last event.
     pending: usize,
+    /// `None` after the first event.
+    redirect: Option<EndpointRedirect>,
     exchange: Exchange,
     has_ended: bool,
 }
 
 impl Events {
-    fn add(&mut self, chunk: &Bytes) {
+    fn add(&mut self, chunk: &mut Bytes) {
         let Some(parser) = &mut self.parser else { return };
         let mut ready = VecDeque::new();
         let parsed = parser.read(chunk, &mut ready);
         self.pending = if ready.is_empty() { self.pending + chunk.len() } else { 0 };
+        if let Some(first) = ready.front()
+            && let Some(redirect) = self.redirect.take()
+            && first.event.as_deref() == Some("endpoint")
+        {
+            redirect.apply(chunk, first.data.as_deref().unwrap_or_default());
+        }
         ready.into_iter().for_each(|event| self.exchange.event(event));
         if parsed.is_err() || self.pending > MAX_BODY {
             self.parser = None;

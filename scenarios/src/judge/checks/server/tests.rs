@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use serde_json::{Value, json};
 
-use super::super::{for_subject, testing::UNKNOWN};
+use super::super::{
+    for_subject,
+    testing::{UNKNOWN, http_of_latest},
+};
 use crate::{
     evidence::{Evidence, ObservedProcess, Outcome, ProcessEvidence, StepError, StepOutcome},
     judge::{

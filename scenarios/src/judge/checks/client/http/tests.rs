@@ -1,11 +1,10 @@
-use std::sync::Arc;
-
 use evidence::ConnectionEvent;
 use serde_json::json;
 
 use crate::{
     judge::checks::testing::{
-        EvidenceBuilder, blocked, call, error, fails, initialize, modern, not_applicable, note, outcome, passes, result,
+        EvidenceBuilder, blocked, call, error, fails, http_of_latest, initialize, modern, not_applicable, note,
+        outcome, passes, result,
     },
     model::Revision,
 };
@@ -117,7 +116,7 @@ fn what_is_no_part_of_the_session_needs_no_id() {
     passes(id, probe().greet().client(call(1, "x")));
     let registration = greeted().client(json!({"redirect_uris": []})).without("mcp-session-id");
     let mut evidence = registration.build();
-    let request = evidence.frames.last_mut().and_then(|frame| frame.http.as_mut()).map(Arc::make_mut).unwrap();
+    let request = http_of_latest(&mut evidence);
     request.path = Some("/register".to_owned());
     let judged = outcome("http-session-echoed", &evidence);
     assert!(matches!(judged, crate::judge::check::CheckOutcome::Passed { .. }), "{judged:?}");

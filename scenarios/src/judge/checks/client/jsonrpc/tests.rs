@@ -1,12 +1,10 @@
-use std::sync::Arc;
-
 use evidence::ConnectionEvent;
 use serde_json::{Value, json};
 
 use crate::{
     judge::checks::testing::{
-        EvidenceBuilder, call, cancel, error, fails, initialize, modern, not_applicable, note, outcome, passes,
-        request, result,
+        EvidenceBuilder, call, cancel, error, fails, http_of_latest, initialize, modern, not_applicable, note, outcome,
+        passes, request, result,
     },
     model::Revision,
 };
@@ -137,7 +135,7 @@ fn a_message_belongs_to_the_stream_that_it_was_posted_for() {
     let two =
         EvidenceBuilder::sse().greet().client(call(1, "x")).stream("/messages?session=2").greet().client(call(1, "y"));
     let mut evidence = two.build();
-    let last = evidence.frames.last_mut().and_then(|frame| frame.http.as_mut()).map(Arc::make_mut).unwrap();
+    let last = http_of_latest(&mut evidence);
     last.path = Some("/messages?session=1".to_owned());
     let judged = outcome("request-ids-unique", &evidence);
     assert!(matches!(judged, crate::judge::check::CheckOutcome::Failed { .. }), "{judged:?}");

@@ -484,7 +484,7 @@ impl Talk {
 
     /// The HTTP part of the latest frame.
     fn http(&mut self) -> &mut Http {
-        self.0.frames.last_mut().and_then(|frame| frame.http.as_mut()).map(Arc::make_mut).expect("an HTTP frame")
+        http_of_latest(&mut self.0)
     }
 
     /// Sets the time of the latest frame.
