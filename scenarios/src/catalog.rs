@@ -4,7 +4,7 @@
 //! its file (`<area>/<name>.yaml`). A file that is given by its own path may have any id.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -71,6 +71,18 @@ impl ScenarioCatalog {
     pub fn built_in_for_servers() -> Result<Self, LoadErrors> {
         let files = built_in_files().filter(|(path, _)| path.starts_with(SERVER_FILES));
         Self::built_in_files_with(files, Vocabulary::built_in())
+    }
+
+    /// The built-in scenarios with these ids of scenarios or cases; `None` if one of them is not such an id.
+    ///
+    /// # Errors
+    /// Like [`Self::built_in`].
+    #[must_use]
+    pub fn built_in_with_ids(ids: &[String]) -> Option<Result<Self, LoadErrors>> {
+        let wanted: BTreeSet<&str> = ids.iter().map(|id| id.split('@').next().unwrap_or_default()).collect();
+        let files: Vec<_> =
+            built_in_files().filter(|(path, _)| wanted.contains(id_of(Path::new(path)).as_str())).collect();
+        (files.len() == wanted.len()).then(|| Self::built_in_files_with(files.into_iter(), Vocabulary::built_in()))
     }
 
     fn built_in_files_with(

@@ -127,7 +127,7 @@ async fn outcome(script: &Value) -> (String, Vec<AuditEvent>) {
     let authorizer = Authorizer::new("faulty", CredentialKey::from_url(&url), &url, settings, store, Some(browser));
     let endpoint = HttpEndpoint { url: url.to_string(), ..HttpEndpoint::default() };
     let config = ServerConfig::new("faulty", Endpoint::StreamableHttp(endpoint));
-    let authorizer = Arc::new(authorizer.expect("an authorizer"));
+    let authorizer = Arc::new(authorizer);
     let options = ConnectOptions { authorizer: Some(authorizer), ..ConnectOptions::default() };
     let said = match connect_with(config, options).await {
         Err(error) => error.kind().to_owned(),

@@ -39,7 +39,7 @@ fn authorizer(
     let url: Url = url.parse().expect("a URL");
     let store = Arc::<MemoryStore>::clone(store);
     let key = CredentialKey::from_url(&url);
-    Arc::new(Authorizer::new("guarded", key, &url, settings, store, browser).expect("an authorizer"))
+    Arc::new(Authorizer::new("guarded", key, &url, settings, store, browser))
 }
 
 /// Connects, and calls a tool this often; the error in words where something fails.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use client::{
     ConnectError, ConnectOptions, Connection, Endpoint, ServerConfig,
-    auth::{AuthError, Authorizer, Browser, credentials::CredentialKey, store::CredentialStore},
+    auth::{Authorizer, Browser, credentials::CredentialKey, store::CredentialStore},
     manager::Connector,
 };
 use futures::future::BoxFuture;
@@ -24,8 +24,7 @@ pub(super) struct StoredCredentials {
 impl StoredCredentials {
     fn authorizer(&self, name: &str) -> Option<Authorizer> {
         let config = Arc::clone(&lock(&self.config));
-        let authorizer = config.server_named(name)?.authorizer(Arc::clone(&self.store), None);
-        authorizer.inspect_err(|error| tracing::warn!(%error, "connecting without stored credentials")).ok()?
+        config.server_named(name)?.authorizer(Arc::clone(&self.store), None)
     }
 }
 
@@ -59,17 +58,11 @@ impl HostServer {
 
     /// The authorizer of the server; `None` if it does not use OAuth. Without a browser, it uses stored credentials and
     /// grants without user interaction.
-    ///
-    /// # Errors
-    /// If the HTTP client cannot be built.
-    pub fn authorizer(
-        &self,
-        store: Arc<dyn CredentialStore>,
-        browser: Option<Arc<dyn Browser>>,
-    ) -> Result<Option<Authorizer>, AuthError> {
-        let (Some(url), Some(login)) = (self.login_url(), &self.login) else { return Ok(None) };
+    #[must_use]
+    pub fn authorizer(&self, store: Arc<dyn CredentialStore>, browser: Option<Arc<dyn Browser>>) -> Option<Authorizer> {
+        let (url, login) = (self.login_url()?, self.login.as_ref()?);
         let key = CredentialKey::from_url(&url);
-        Authorizer::new(key.url.clone(), key, &url, login.settings.clone(), store, browser).map(Some)
+        Some(Authorizer::new(key.url.clone(), key, &url, login.settings.clone(), store, browser))
     }
 }
 

@@ -70,7 +70,9 @@ fn watched(args: &Args) -> WatchedFiles {
 
 fn plan(args: &Args) -> Result<RunPlan, CommandError> {
     let seed = args.seed.unwrap_or_else(fresh_seed);
-    let mut scenarios = args.selection.load()?;
+    // A baseline names any of the scenarios.
+    let mut scenarios =
+        if args.baseline.is_some() { args.selection.load()? } else { args.selection.load_selected()? };
     let plan = args.selection.plan(scenarios.clone(), Some(Runner::Conformance), seed)?;
     scenarios.retain(|scenario| Runner::for_scenario(scenario) == Runner::Conformance);
     let baseline = match &args.baseline {

@@ -69,6 +69,18 @@ impl SelectionArgs {
         Ok(catalog.map_err(CommandError::input)?.scenarios().collect())
     }
 
+    /// Like [`Self::load`], but if only ids of built-in scenarios or of their cases select, without the other scenarios:
+    /// reading them takes longer than a case.
+    pub(crate) fn load_selected(&self) -> Result<Vec<Arc<Scenario>>, CommandError> {
+        let Self { names, area, tag, revision, transport, scenarios } = self;
+        let only_names = (area.is_empty() && tag.is_empty() && scenarios.is_empty())
+            && (revision.is_empty() && transport.is_empty() && !names.is_empty());
+        if only_names && let Some(catalog) = ScenarioCatalog::built_in_with_ids(names) {
+            return Ok(catalog.map_err(CommandError::input)?.scenarios().collect());
+        }
+        self.load()
+    }
+
     /// Plans the selected cases of these scenarios.
     pub(crate) fn plan(
         &self,

@@ -5,7 +5,10 @@
 //! | metadata | within the origin, three at most |
 //! | registration, tokens | none: they carry secrets |
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use futures::StreamExt;
 use http::{HeaderMap, StatusCode, header::ACCEPT};
@@ -17,6 +20,7 @@ use super::{
     address_policy::{AddressPolicy, shown},
     error::{AuthFailure, quoted},
 };
+use crate::http_client;
 
 /// Maximum size of a response.
 const MAX_RESPONSE_BYTES: usize = 512 * 1024;
@@ -28,10 +32,18 @@ pub(super) type Object = Map<String, Value>;
 /// HTTP client for authorization servers.
 #[derive(Debug, Clone)]
 pub(super) struct AuthHttpClient {
-    documents: Client,
-    endpoints: Client,
+    documents: Clients,
+    endpoints: Clients,
     policy: AddressPolicy,
     limit: Duration,
+}
+
+/// The clients for URLs that do not need the certificates of the system, and for others. Each is built for its first
+/// request.
+#[derive(Debug, Clone, Default)]
+struct Clients {
+    plain: OnceLock<Client>,
+    secure: OnceLock<Client>,
 }
 
 /// A complete response.
@@ -53,23 +65,32 @@ pub(super) enum Document {
 
 impl AuthHttpClient {
     /// A client for the metadata of this server, with a timeout for each request.
-    pub(super) fn new(server: &Url, limit: Duration) -> Result<Self, AuthFailure> {
+    pub(super) fn new(server: &Url, limit: Duration) -> Self {
         let policy = AddressPolicy::new(server);
-        let same_origin = Policy::custom(|attempt| {
-            let stays = attempt.previous().first().is_some_and(|first| first.origin() == attempt.url().origin());
-            if stays && attempt.previous().len() <= REDIRECTS { attempt.follow() } else { attempt.stop() }
-        });
-        let build = |redirects: Policy| {
-            let built =
-                crate::http_client::builder().redirect(redirects).dns_resolver(policy.clone()).timeout(limit).build();
-            built.map_err(|source| AuthFailure::Unreachable { endpoint: shown(server), source: Arc::new(source) })
-        };
-        Ok(Self { documents: build(same_origin)?, endpoints: build(Policy::none())?, policy, limit })
+        Self { documents: Clients::default(), endpoints: Clients::default(), policy, limit }
     }
 
     /// A client for a URL that the user configured.
-    pub(super) fn for_url(&self, location: &Url) -> Result<Self, AuthFailure> {
+    pub(super) fn for_url(&self, location: &Url) -> Self {
         Self::new(location, self.limit)
+    }
+
+    /// The client for this URL.
+    fn client<'a>(
+        &self,
+        clients: &'a Clients,
+        url: &Url,
+        redirects: fn() -> Policy,
+    ) -> Result<&'a Client, AuthFailure> {
+        let slot = if http_client::needs_certificates(url) { &clients.secure } else { &clients.plain };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+        let builder = http_client::builder_for(url).redirect(redirects());
+        let built = builder.dns_resolver(self.policy.clone()).timeout(self.limit).build();
+        let client =
+            built.map_err(|source| AuthFailure::Unreachable { endpoint: shown(url), source: Arc::new(source) })?;
+        Ok(slot.get_or_init(|| client))
     }
 
     /// Requests a document.
@@ -78,7 +99,8 @@ impl AuthHttpClient {
     /// If the URL is blocked or unreachable.
     pub(super) async fn document(&self, url: &Url) -> Result<Document, AuthFailure> {
         self.policy.check(url).await?;
-        let request = self.documents.get(url.clone()).header(ACCEPT, "application/json");
+        let request =
+            self.client(&self.documents, url, same_origin)?.get(url.clone()).header(ACCEPT, "application/json");
         let response = self.read(url, request).await?;
         if response.status != StatusCode::OK {
             return Ok(Document::Absent(format!("HTTP status {}", response.status.as_u16())));
@@ -92,9 +114,12 @@ impl AuthHttpClient {
     }
 
     /// Prepares a GET of another resource.
+    ///
+    /// # Errors
+    /// If the URL is blocked.
     pub(super) async fn get(&self, url: &Url) -> Result<RequestBuilder, AuthFailure> {
         self.policy.check(url).await?;
-        Ok(self.endpoints.get(url.clone()))
+        Ok(self.client(&self.endpoints, url, Policy::none)?.get(url.clone()))
     }
 
     /// Sends a request, and returns status and headers only.
@@ -117,7 +142,8 @@ impl AuthHttpClient {
     /// If the URL is blocked.
     pub(super) async fn endpoint(&self, url: &Url) -> Result<RequestBuilder, AuthFailure> {
         self.policy.check(url).await?;
-        Ok(self.endpoints.post(url.clone()).header(ACCEPT, "application/json"))
+        let client = self.client(&self.endpoints, url, Policy::none)?;
+        Ok(client.post(url.clone()).header(ACCEPT, "application/json"))
     }
 
     /// Checks a URL for this client or the browser.
@@ -152,6 +178,14 @@ impl AuthHttpClient {
             Err(AuthFailure::Unreachable { endpoint: shown(url), source: Arc::new(source) })
         })
     }
+}
+
+/// Follows redirects within the origin.
+fn same_origin() -> Policy {
+    Policy::custom(|attempt| {
+        let stays = attempt.previous().first().is_some_and(|first| first.origin() == attempt.url().origin());
+        if stays && attempt.previous().len() <= REDIRECTS { attempt.follow() } else { attempt.stop() }
+    })
 }
 
 impl AuthServerResponse {

@@ -134,9 +134,7 @@ impl ActiveCredentials {
 impl Authorizer {
     /// An authorizer for the server at this URL. Without a browser, it uses stored credentials and grants without user
     /// interaction.
-    ///
-    /// # Errors
-    /// If the HTTP client cannot be built.
+    #[must_use]
     pub fn new(
         server: impl Into<String>,
         key: CredentialKey,
@@ -144,14 +142,13 @@ impl Authorizer {
         settings: AuthSettings,
         store: Arc<dyn CredentialStore>,
         browser: Option<Arc<dyn Browser>>,
-    ) -> Result<Self, AuthError> {
+    ) -> Self {
         let server = server.into();
         let mut url = url.clone();
         // Both fail only for URLs without a host, which have no userinfo.
         let _ = (url.set_username(""), url.set_password(None));
-        let web =
-            AuthHttpClient::new(&url, settings.timeout).map_err(|failure| AuthError::new(server.clone(), failure))?;
-        Ok(Self(Arc::new(Inner {
+        let web = AuthHttpClient::new(&url, settings.timeout);
+        Self(Arc::new(Inner {
             server,
             url,
             key,
@@ -162,7 +159,7 @@ impl Authorizer {
             nonces: Nonces::default(),
             session: Mutex::default(),
             flow: tokio::sync::Mutex::default(),
-        })))
+        }))
     }
 
     /// Logs in regardless of stored credentials.

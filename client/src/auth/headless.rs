@@ -54,7 +54,8 @@ impl BrowserLogin for HeadlessBrowser {
 
 async fn login(first: Url, redirect_uri: String) -> Result<Url, BrowserError> {
     let failed = |error: reqwest::Error| BrowserError::new(format!("cannot load the page: {}", error.without_url()));
-    let client = crate::http_client::builder().redirect(Policy::none()).timeout(LIMIT).build().map_err(failed)?;
+    let client =
+        crate::http_client::builder_for(&first).redirect(Policy::none()).timeout(LIMIT).build().map_err(failed)?;
     let mut url = first.clone();
     for _ in 0..PAGES {
         let response = client.get(url.clone()).send().await.map_err(failed)?;

@@ -114,7 +114,7 @@ async fn exchange(
         dpop: None,
     };
     // The user configured the identity provider, so the address policy of the server does not apply.
-    let web = web.for_url(&enterprise.token_endpoint)?;
+    let web = web.for_url(&enterprise.token_endpoint);
     let response = token::send_request(&web, &request).await?;
     let malformed = |problem: String| AuthFailure::Malformed { endpoint: shown(&enterprise.token_endpoint), problem };
     let body = response.object().ok_or_else(|| malformed("it is not a JSON object".to_owned()))?;

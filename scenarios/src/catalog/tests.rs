@@ -34,6 +34,21 @@ fn every_built_in_scenario_is_right() {
 }
 
 #[test]
+fn reads_only_the_built_in_scenarios_with_these_ids() {
+    let found = |ids: &[&str]| {
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        ScenarioCatalog::built_in_with_ids(&ids).map(|catalog| {
+            catalog.expect("valid").scenarios().map(|scenario| scenario.scenario.clone()).collect::<Vec<_>>()
+        })
+    };
+    let basic = vec!["handshake/basic".to_owned()];
+    assert_eq!(found(&["handshake/basic@stdio@2025-11-25", "handshake/basic"]), Some(basic));
+    for unknown in ["handshake/*", "handshake", "tools_call", ""] {
+        assert_eq!(found(&["handshake/basic", unknown]), None, "{unknown}");
+    }
+}
+
+#[test]
 fn reads_subdirectories_and_sorts_by_id() {
     let directory =
         directory(&[("x/b.yaml", "x/b"), ("x/a.yml", "x/a"), ("deep/er/c.yaml", "er/c"), (".git/d.yaml", "z/z")]);

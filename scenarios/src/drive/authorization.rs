@@ -29,7 +29,7 @@ pub(super) fn authorizer(
         ..AuthSettings::default()
     };
     let (store, browser) = (Arc::new(MemoryStore::default()), Arc::new(HeadlessBrowser::default()));
-    let authorizer = Authorizer::new("mock", CredentialKey::from_url(&url), &url, settings, store, Some(browser))?;
+    let authorizer = Authorizer::new("mock", CredentialKey::from_url(&url), &url, settings, store, Some(browser));
     Ok(Some(Arc::new(authorizer)))
 }
 

@@ -436,7 +436,8 @@ fn client_builder(url: &Url) -> reqwest::ClientBuilder {
         }
     });
     let builder = client::http_client::builder().connect_timeout(CONNECT).redirect(redirects).no_proxy();
-    // Each session has a client, and reading the certificates of the system takes longer than most cases.
+    // Each session has a client, and reading the certificates of the system takes longer than most cases. Without a
+    // proxy, plain HTTP needs none.
     if url.scheme() == "http" { builder.tls_certs_only([]) } else { builder }
 }
 

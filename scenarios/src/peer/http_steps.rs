@@ -5,10 +5,9 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Method, Url};
+use reqwest::Method;
 use serde_json::json;
 use tokio::{net::TcpStream, time::timeout};
-use url::Host;
 
 use super::{
     Outgoing, Peer, PeerTransport, failure, handshake,
@@ -113,7 +112,7 @@ impl Peer {
             PeerTransport::Sse(connection) => connection.url(),
             PeerTransport::Stdio(_) => return Outcome::Skipped("the transport is not HTTP".to_owned()),
         };
-        let Some(port) = url.port_or_known_default().filter(|_| is_loopback(url)) else {
+        let Some(port) = url.port_or_known_default().filter(|_| client::http_client::is_loopback(url)) else {
             return Outcome::Skipped("the server does not listen at a loopback address".to_owned());
         };
         let Some(address) = other_address() else {
@@ -132,15 +131,6 @@ impl Peer {
         let initialize = self.message(&handshake::initialize(self.revision.as_str()), Some(&id));
         let initialized = Outgoing { method: "notifications/initialized".to_owned(), ..Outgoing::default() };
         Some((initialize.to_string(), self.message(&initialized, None).to_string()))
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
     }
 }
 

@@ -157,7 +157,7 @@ pub(super) async fn remove(
 ) -> Result<Json<LoginRemoved>, ApiError> {
     let server = management.login_server(&name)?;
     management.stop_login(&name).await;
-    let authorizer = server.authorizer(Arc::clone(&management.0.store), None)?;
+    let authorizer = server.authorizer(Arc::clone(&management.0.store), None);
     let authorizer = authorizer.ok_or_else(|| ApiError::unknown_server(&name))?;
     let logout = authorizer.logout().await.map_err(|error| management.error(&name, error))?;
     management.host().disconnect(&name).await.map_err(|error| management.error(&name, error))?;

@@ -77,7 +77,7 @@ impl Login {
         let (sender, rejections) = mpsc::unbounded_channel();
         let ui = RemoteLoginUi { page, callbacks: Mutex::new(inbox), rejections: sender };
         let browser = LoopbackBrowser::with_ui(callback, Arc::new(ui));
-        let authorizer = server.authorizer(store, Some(Arc::new(browser)))?;
+        let authorizer = server.authorizer(store, Some(Arc::new(browser)));
         let authorizer = authorizer
             .ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, "no-oauth", "the server does not support login"))?;
         let (end, mut ended) = watch::channel(None);

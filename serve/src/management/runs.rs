@@ -313,7 +313,7 @@ impl Management {
         let target = configured_target(&server.managed.config, &|variable| self.variable(variable));
         let mut target = target.map_err(unsupported)?;
         if let ServerTarget::Url(server_url) = &mut target
-            && let Some(authorizer) = server.authorizer(Arc::clone(&self.0.store), None)?
+            && let Some(authorizer) = server.authorizer(Arc::clone(&self.0.store), None)
         {
             let headers = authorizer.headers(&Method::POST, &server_url.url).await;
             let headers = headers.map_err(|error| self.error(name, error))?;

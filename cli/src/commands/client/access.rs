@@ -3,7 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use client::auth::{
-    AuthError, AuthSettings, Authorizer, Browser,
+    AuthSettings, Authorizer, Browser,
     credentials::CredentialKey,
     store::{CredentialStore, Listing, open_default},
 };
@@ -24,7 +24,7 @@ pub(super) fn authorizer(
     settings: AuthSettings,
     store: Arc<dyn CredentialStore>,
     browser: Option<Arc<dyn Browser>>,
-) -> Result<Authorizer, AuthError> {
+) -> Authorizer {
     Authorizer::new(key.url.clone(), key, url, settings, store, browser)
 }
 

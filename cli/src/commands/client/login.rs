@@ -3,7 +3,7 @@
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use client::auth::{
-    AuthError, AuthSettings, Authorize as _, Authorizer, BrowserError, ConfiguredClient, LoginUi, LoopbackBrowser,
+    AuthSettings, Authorize as _, Authorizer, BrowserError, ConfiguredClient, LoginUi, LoopbackBrowser,
     callback::{self, CallbackOptions, InvalidCallback},
     credentials::{CredentialKey, Credentials},
     store::CredentialStore,
@@ -78,7 +78,7 @@ fn until_interrupted<T>(work: impl Future<Output = Result<T, CommandError>>) -> 
 
 async fn stored_or_new(files: &Files, server: &str) -> Result<Vec<(String, String)>, ClientCommandError> {
     let (url, settings, options) = configured(files, server)?;
-    let authorizer = authorizer(&url, settings, options, access::store()?, true)?;
+    let authorizer = authorizer(&url, settings, options, access::store()?, true);
     let mut headers = authorizer.headers(&Method::POST, &url).await?;
     if headers.is_empty() {
         authorizer.login().await?;
@@ -96,7 +96,7 @@ fn authorizer(
     options: CallbackOptions,
     store: Arc<dyn CredentialStore>,
     opens: bool,
-) -> Result<Authorizer, AuthError> {
+) -> Authorizer {
     let user = TerminalUser { opens, lines: Mutex::default() };
     let browser = LoopbackBrowser::with_ui(options, Arc::new(user));
     access::authorizer(url, CredentialKey::from_url(url), settings, store, Some(Arc::new(browser)))
@@ -129,7 +129,7 @@ fn settings(args: &Args) -> Result<(Url, AuthSettings, CallbackOptions), ClientC
 async fn log_in(args: &Args) -> Result<ExitCode, ClientCommandError> {
     let (url, settings, options) = settings(args)?;
     let store = access::store()?;
-    let authorizer = authorizer(&url, settings, options, store.clone(), !args.no_browser)?;
+    let authorizer = authorizer(&url, settings, options, store.clone(), !args.no_browser);
     let credentials = authorizer.login().await?;
     print_login(args, &url, &credentials, &store.describe())?;
     Ok(ExitCode::SUCCESS)

@@ -77,7 +77,7 @@ async fn clear_all(args: &ClearArgs) -> Result<ExitCode, ClientCommandError> {
 
 async fn revoke(key: CredentialKey, store: Arc<dyn CredentialStore>) -> Result<LoggedOut, ClientCommandError> {
     let url = Url::parse(&key.url).map_err(|cause| ClientCommandError::input("invalid-url", cause.into()))?;
-    Ok(access::authorizer(&url, key, AuthSettings::default(), store, None)?.logout().await?)
+    Ok(access::authorizer(&url, key, AuthSettings::default(), store, None).logout().await?)
 }
 
 fn as_json(url: &str, left: &LoggedOut) -> Value {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, getppid, pidfd_open, set_child_subreaper, wait};
 use tokio::{
     signal::unix::{Signal as SignalStream, SignalKind, signal},
@@ -21,8 +22,6 @@ use crate::process::{
     subtree::{ProcessEntry, descendants},
 };
 
-/// Polling interval for processes that are not children, whose exit is not reported.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// Timeout for processes to exit after SIGKILL, before they count as survivors.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -145,7 +144,7 @@ fn watch_end(process: OwnedFd) -> io::Result<watch::Receiver<bool>> {
     let (sender, died) = watch::channel(false);
     std::thread::Builder::new().name("parent-watch".into()).spawn(move || {
         let mut events = [PollFd::new(&process, PollFlags::IN)];
-        while let Err(rustix::io::Errno::INTR) = poll(&mut events, None) {}
+        while let Err(Errno::INTR) = poll(&mut events, None) {}
         sender.send_replace(true);
     })?;
     Ok(died)
@@ -182,7 +181,7 @@ impl Life {
             if self.ended.is_some() {
                 break self.leave(watch, task).await;
             }
-            match self.wait(watch, None).await {
+            match self.wait(watch, Duration::MAX).await {
                 Wake::ParentDied => break self.parent_died().await,
                 Wake::Stop => break self.stop(watch, task.supervision.term_grace).await,
                 Wake::Look => {}
@@ -191,26 +190,32 @@ impl Life {
         self.note_empty();
     }
 
-    /// Waits for a signal, the parent's death, or the polling interval.
-    async fn wait(&self, watch: &mut Watch, look_again: Option<Duration>) -> Wake {
+    /// Waits for a signal, the exit of a child, the parent's death, or the end of this time.
+    async fn wait(&self, watch: &mut Watch, limit: Duration) -> Wake {
         tokio::select! {
             biased;
             _ = watch.parent.wait_for(|died| *died) => Wake::ParentDied,
             () = Watch::stopped(&mut watch.stop) => Wake::Stop,
             _ = watch.child.recv() => Wake::Look,
-            () = tokio::time::sleep(look_again.unwrap_or(Duration::from_secs(3_600))) => Wake::Look,
+            () = tokio::time::sleep(limit) => Wake::Look,
         }
     }
 
-    /// Reaps all exited children, including adopted ones.
-    fn reap(&mut self) {
-        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-            if pid != self.program {
-                continue;
+    /// Reaps all exited children, including adopted ones, and returns whether there are others.
+    ///
+    /// Without children there are no descendants: this process adopts those whose parent has exited.
+    fn reap(&mut self) -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.program => {
+                    self.ended = Some(Instant::now());
+                    self.report.ran_ms = millis(self.started.elapsed());
+                    self.report.exit = ExitInfo { code: status.exit_status(), signal: status.terminating_signal() };
+                }
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
             }
-            self.ended = Some(Instant::now());
-            self.report.ran_ms = millis(self.started.elapsed());
-            self.report.exit = ExitInfo { code: status.exit_status(), signal: status.terminating_signal() };
         }
     }
 
@@ -249,15 +254,14 @@ impl Life {
     async fn until_empty(&mut self, watch: &mut Watch, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         loop {
-            self.reap();
-            if alive().is_empty() {
+            if !self.reap() {
                 return true;
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            match self.wait(watch, Some(left.min(LOOK_AGAIN))).await {
+            match self.wait(watch, left).await {
                 Wake::Look => {}
                 Wake::Stop => return false,
                 Wake::ParentDied => {
@@ -273,13 +277,11 @@ impl Life {
         let deadline = Instant::now() + KILL_TIMEOUT;
         loop {
             signal_all(Signal::KILL);
-            self.reap();
-            let left = alive();
-            if left.is_empty() {
+            if !self.reap() {
                 return;
             }
             if Instant::now() > deadline {
-                self.report.survivors = left.iter().map(|process| process.pid).collect();
+                self.report.survivors = alive().iter().map(|process| process.pid).collect();
                 return;
             }
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -49,16 +49,6 @@ impl Address {
             _ => Err(bad(format!("`{text}` is not an http, https or unix URL"))),
         }
     }
-
-    fn is_plain_loopback(&self) -> bool {
-        let loopback = match self.url.host() {
-            Some(url::Host::Ipv4(address)) => address.is_loopback(),
-            Some(url::Host::Ipv6(address)) => address.is_loopback(),
-            Some(url::Host::Domain(name)) => name == "localhost",
-            None => false,
-        };
-        self.url.scheme() == "http" && (loopback || self.socket.is_some())
-    }
 }
 
 /// A shared HTTP client.
@@ -116,14 +106,10 @@ pub(crate) fn client(address: &Address, headers: &HeaderMap) -> Result<Pooled, C
 
 fn build(address: &Address) -> Result<reqwest::Client, ConnectFailure> {
     // Proxies come from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper or lower case.
-    let mut builder = crate::http_client::builder().redirect(redirect::policy());
+    // Redirects to other origins are rejected, so one URL decides about certificates.
+    let mut builder = crate::http_client::builder_for(&address.url).redirect(redirect::policy());
     if let Some(socket) = &address.socket {
         builder = builder.unix_socket(socket.as_path()).no_proxy();
-    }
-    if address.is_plain_loopback() {
-        // Loading the system's certificates takes longer than the handshake, and redirects to other origins are
-        // rejected.
-        builder = builder.tls_certs_only([]);
     }
     builder.build().map_err(|error| ConnectFailure::Transport { source: error.into() })
 }

@@ -26,7 +26,7 @@ pub(super) fn authorizer(request: &Request) -> anyhow::Result<Arc<dyn Authorize>
         ..AuthSettings::default()
     };
     let (store, browser) = (Arc::new(MemoryStore::default()), Arc::new(HeadlessBrowser::default()));
-    let authorizer = Authorizer::new("suite", CredentialKey::from_url(&url), &url, settings, store, Some(browser))?;
+    let authorizer = Authorizer::new("suite", CredentialKey::from_url(&url), &url, settings, store, Some(browser));
     Ok(Arc::new(authorizer))
 }
 
