@@ -26,13 +26,13 @@ mod target;
 mod tasks;
 mod user;
 
-pub use agent::{AgentRules, AgentSetup, ServerPolicy, UserApproval};
+pub use agent::{AgentRules, AgentSetup, ServerEntry, ServerPolicy, UserApproval};
 pub use authorization::{Authorization, TokenGrant};
 pub use axes::{Revision, Subject, Transport};
 pub use byte_size::ByteSize;
 pub use client_step::{
     Await, Call, ClientStep, Command, Complete, Connect, Finish, GetPrompt, List, LogLevel, ResourceStep, Search,
-    SetRoots, StatusStep,
+    SetRoots,
 };
 pub use expect::{
     EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, UsageExpectation,

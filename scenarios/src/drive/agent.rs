@@ -3,12 +3,12 @@
 use std::{
     collections::VecDeque,
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use agent::{
-    config::{Configuration, settings::Settings},
+    config::{Configuration, PermissionRules, edit, settings::Settings},
     filter::{ContentPart, ModelContent},
     host::{Exclusion, Host, HostConfig, HostError, HostEvent, HostOptions, Toolset, Visibility},
     output::OutputLimits,
@@ -38,20 +38,35 @@ use crate::{
     contract::{Context, ContractEndpoint, now_us},
     error_text::in_full,
     evidence::{Outcome, StepError},
-    model::{AgentSetup, Call, ClientStep, Command, FormAction, ResourceStep, Search, ServerPolicy, UserApproval},
+    model::{
+        AgentSetup, Call, ClientStep, Command, FormAction, ResourceStep, Search, ServerEntry, ServerPolicy,
+        UserApproval,
+    },
 };
 
 /// Executes all steps of a case with an agent.
 pub(super) async fn drive(context: &Context, setup: &AgentSetup) -> Result<(), DriveError> {
     let report = Report::open(&context.report)?;
-    let host = Host::new(options(context, setup));
-    let listener = Listener::attach(host.events(), report.clone(), |event| match event {
-        HostEvent::Server(event) => Some(event),
-        _ => None,
+    let user = Arc::new(PreparedUser {
+        choices: Mutex::new(setup.approvals.iter().copied().collect()),
+        configuration: folder_of(context).join(CONFIGURATION),
     });
-    respond_as_the_user(&host, context);
-    let agent = Agent { context, host, listener, report };
-    agent.start(setup).await?;
+    let written = write_configuration(context, setup, &user.configuration);
+    let (host, listener) = new_host(context, setup, &user, &report);
+    let mut agent = Agent { context, setup, user, host, listener, report };
+    let began = now_us();
+    let started = match written {
+        Ok(()) => agent.start().await,
+        Err(error) => Err(step_error("invalid-config", format!("cannot write the configuration: {error}"))),
+    };
+    match started {
+        Ok(connected) => {
+            for (name, value) in connected {
+                agent.report.outcome(None, Some(&name), began, Outcome::Value(value))?;
+            }
+        }
+        Err(outcome) => return agent.report.outcome(None, None, began, outcome),
+    }
     for (index, step) in context.steps.iter().enumerate() {
         let began = now_us();
         let outcome = agent.execute(step).await;
@@ -61,13 +76,40 @@ pub(super) async fn drive(context: &Context, setup: &AgentSetup) -> Result<(), D
     Ok(())
 }
 
-fn options(context: &Context, setup: &AgentSetup) -> HostOptions {
+/// The file with the servers in the directory of the case.
+const CONFIGURATION: &str = "agent.json";
+
+fn folder_of(context: &Context) -> &Path {
+    context.report.parent().unwrap_or(Path::new("."))
+}
+
+/// Writes the configuration, as a user would have written it.
+fn write_configuration(context: &Context, setup: &AgentSetup, path: &Path) -> io::Result<()> {
+    let entries: Map<String, Value> = context
+        .servers
+        .iter()
+        .map(|(name, endpoint)| (name.clone(), entry(endpoint, setup.servers.get(name))))
+        .collect();
+    std::fs::write(path, json!({ "mcpServers": entries }).to_string())
+}
+
+fn new_host(context: &Context, setup: &AgentSetup, user: &Arc<PreparedUser>, report: &Report) -> (Host, Listener) {
+    let host = Host::new(options(context, setup, user));
+    let listener = Listener::attach(host.events(), report.clone(), |event| match event {
+        HostEvent::Server(event) => Some(event),
+        _ => None,
+    });
+    respond_as_the_user(&host, context);
+    (host, listener)
+}
+
+fn options(context: &Context, setup: &AgentSetup, user: &Arc<PreparedUser>) -> HostOptions {
     let client = &context.client;
     HostOptions {
         naming: Naming { limit: name_limit(context), ..Naming::default() },
         limits: setup.output_tokens.map_or_else(OutputLimits::default, OutputLimits::with_truncate),
         search: if setup.search { SearchMode::Always } else { SearchMode::Never },
-        approver: Arc::new(PreparedUser { choices: Mutex::new(setup.approvals.iter().copied().collect()) }),
+        approver: Arc::<PreparedUser>::clone(user),
         support: user::support(client),
         roots: client.user.iter().flat_map(user::roots).collect(),
         ..HostOptions::default()
@@ -92,14 +134,31 @@ fn respond_as_the_user(host: &Host, context: &Context) {
 /// A user who makes prepared choices, and then does not respond.
 struct PreparedUser {
     choices: Mutex<VecDeque<UserApproval>>,
+    /// The file with the servers.
+    configuration: PathBuf,
+}
+
+impl PreparedUser {
+    /// Adds an allow rule to the entry of the server, as the program does.
+    fn allow(&self, server: &str, tool: &str) -> ApprovalChoice {
+        let change = edit::Edit::Allow { name: server.to_owned(), rule: PermissionRules::exactly(tool) };
+        match edit::edit_file(&self.configuration, &change, true) {
+            Ok(_) => ApprovalChoice::Session,
+            Err(error) => {
+                tracing::error!(%error, "the rule was not written");
+                ApprovalChoice::Deny
+            }
+        }
+    }
 }
 
 impl Approver for PreparedUser {
-    fn request(&self, _: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>> {
+    fn request(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>> {
         let choice = self.choices.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let choice = choice.map(|choice| match choice {
             UserApproval::Once => ApprovalChoice::Once,
             UserApproval::Session => ApprovalChoice::Session,
+            UserApproval::Always => self.allow(&request.server, &request.tool),
             UserApproval::Deny => ApprovalChoice::Deny,
             UserApproval::DenySession => ApprovalChoice::DenySession,
         });
@@ -109,55 +168,64 @@ impl Approver for PreparedUser {
 
 struct Agent<'a> {
     context: &'a Context,
+    setup: &'a AgentSetup,
+    user: Arc<PreparedUser>,
     host: Host,
     listener: Listener,
     report: Report,
 }
 
 impl Agent<'_> {
-    /// Starts the servers that the policy allows.
-    async fn start(&self, setup: &AgentSetup) -> Result<(), DriveError> {
-        let began = now_us();
-        let config = match self.config(setup) {
-            Ok(config) => config,
-            Err(message) => return self.report.outcome(None, None, began, step_error("invalid-config", message)),
-        };
+    /// Starts the servers that the policy allows, and returns those that are connected with what they are. The step `status` has
+    /// the state of the others.
+    async fn start(&self) -> Result<Vec<(String, Value)>, Outcome> {
+        let invalid = |message| step_error("invalid-config", message);
+        let config = self.config().map_err(invalid)?;
         let names: Vec<String> = config.servers.iter().map(|server| server.managed.name().to_owned()).collect();
-        if let Err(error) = self.host.apply(config).await {
-            return self.report.outcome(None, None, began, step_error("invalid-config", error.to_string()));
-        }
+        self.host.apply(config).await.map_err(|error| invalid(error.to_string()))?;
         self.host.ready().await;
-        // The step `status` has the state of the others.
+        let mut connected = Vec::new();
         for name in names {
             if let Ok(connection) = self.host.connection(&name).await {
-                self.report.outcome(None, Some(&name), began, Outcome::Value(described(&connection)))?;
+                connected.push((name, described(&connection)));
             }
         }
-        Ok(())
+        Ok(connected)
+    }
+
+    /// Ends, and starts again.
+    async fn restart(&mut self) -> Outcome {
+        self.host.close().await;
+        (self.host, self.listener) = new_host(self.context, self.setup, &self.user, &self.report);
+        self.start().await.map_or_else(|outcome| outcome, |_| Outcome::Value(Value::Null))
     }
 
     /// The servers and rules, from the same configuration as that of a user.
-    fn config(&self, setup: &AgentSetup) -> Result<HostConfig, String> {
-        let mut configuration = Configuration::default();
-        for (name, endpoint) in &self.context.servers {
-            configuration.put(name, &entry(endpoint), "the case").map_err(|error| in_full(&error))?;
-        }
-        let folder = self.context.report.parent().unwrap_or(Path::new("."));
-        let policy = setup.policy.as_ref().map_or(Ok(Policy::default()), |policy| policy_of(policy, folder));
+    fn config(&self) -> Result<HostConfig, String> {
+        let (context, setup) = (self.context, self.setup);
+        let configuration = Configuration::load_file(&self.user.configuration);
+        let policy =
+            setup.policy.as_ref().map_or(Ok(Policy::default()), |policy| policy_of(policy, folder_of(context)));
         let policy = Arc::new(policy.map_err(|error| format!("cannot write the policy: {error}"))?);
+        let variables = |name: &str| setup.variables.get(name).cloned();
         let rules = setup.permissions.texts();
-        let read = HostConfig::read(&configuration, policy, &|_| None, &Settings::default(), &rules);
+        let read = HostConfig::read(&configuration, policy, &variables, &Settings::default(), &rules);
         let mut config = read.map_err(|errors| errors.to_string())?;
         for server in &mut config.servers {
             let name = server.managed.name().to_owned();
-            if let Some(endpoint) = self.context.servers.get(&name) {
-                server.managed.config = server_config(self.context, &name, endpoint, None);
+            if let Some(endpoint) = context.servers.get(&name) {
+                let case = server_config(context, &name, endpoint, None);
+                let read = std::mem::replace(&mut server.managed.config, case);
+                // The environment of a process is that of the case.
+                if !matches!(endpoint, ContractEndpoint::Stdio { .. }) {
+                    server.managed.config.endpoint = read.endpoint;
+                }
             }
         }
         Ok(config)
     }
 
-    async fn execute(&self, step: &ClientStep) -> Outcome {
+    async fn execute(&mut self, step: &ClientStep) -> Outcome {
         match step {
             ClientStep::List(step) => self.list(step.server.as_deref()),
             ClientStep::Call(step) => self.call(step).await,
@@ -166,6 +234,7 @@ impl Agent<'_> {
             ClientStep::Command(step) => self.command(step).await,
             ClientStep::Mention(step) => self.mention(step).await,
             ClientStep::Status(_) => self.status(),
+            ClientStep::Restart(_) => self.restart().await,
             other => step_error("invalid-config", format!("an agent does not execute `{}`", other.kind())),
         }
     }
@@ -272,14 +341,24 @@ impl Agent<'_> {
 }
 
 /// The entry of a server in a configuration.
-fn entry(endpoint: &ContractEndpoint) -> Value {
-    match endpoint {
+fn entry(endpoint: &ContractEndpoint, setup: Option<&ServerEntry>) -> Value {
+    let mut entry = match endpoint {
         ContractEndpoint::Stdio { command } => {
             json!({ "command": command.first(), "args": command.iter().skip(1).collect::<Vec<_>>() })
         }
         ContractEndpoint::Sse { url } => json!({ "type": "sse", "url": url }),
         ContractEndpoint::StreamableHttp { url } => json!({ "type": "http", "url": url }),
+    };
+    if let Some(ServerEntry { disabled, headers, tools }) = setup {
+        entry["enabled"] = (!disabled).into();
+        if endpoint.url().is_some() {
+            entry["headers"] = json!(headers);
+        }
+        if let Some(tools) = tools {
+            entry["enabledTools"] = json!(tools);
+        }
     }
+    entry
 }
 
 /// Writes the file of the administrator below `folder`, and reads it as the program does.

@@ -66,9 +66,11 @@ impl Session<'_> {
                 (server.clone(), self.feature(step, server.as_deref()).await)
             }
             // The file is invalid: these steps need an agent.
-            ClientStep::Search(_) | ClientStep::Command(_) | ClientStep::Mention(_) | ClientStep::Status(_) => {
-                (None, step_error("invalid-config", "the step needs `client.agent`"))
-            }
+            ClientStep::Search(_)
+            | ClientStep::Command(_)
+            | ClientStep::Mention(_)
+            | ClientStep::Status(_)
+            | ClientStep::Restart(_) => (None, step_error("invalid-config", "the step needs `client.agent`")),
             ClientStep::Die(_) => {
                 self.report.write(&ReportLine::Die { pid: std::process::id() })?;
                 std::future::pending().await

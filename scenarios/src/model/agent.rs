@@ -1,5 +1,7 @@
 //! Settings of an agent: its rules, its user, and what its model gets.
 
+use std::collections::BTreeMap;
+
 use agent::permissions::RuleTexts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +27,27 @@ pub struct AgentSetup {
     /// The servers that the administrator allows [default: all].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<ServerPolicy>,
+    /// What the configuration of the agent says about servers, by their names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, ServerEntry>,
+    /// Variables of the environment that the entries of servers contain. Others with such names are not set.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
+}
+
+/// What the configuration of an agent says about a server, in addition to its command or URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerEntry {
+    /// Whether the server is switched off.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
+    /// Headers for every HTTP request. `${NAME}` is replaced by a variable, and `${NAME:-text}` by the text if it is not set.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// The only tools that the agent uses [default: all].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
 }
 
 /// Rules for calls, as `server/tool`, and for elicitations, as `Elicit(server)`. `*` in a name means any characters. A
@@ -62,6 +85,8 @@ pub enum UserApproval {
     Once,
     /// Allow the tool for the session.
     Session,
+    /// Allow the tool from now on, also after a restart of the agent.
+    Always,
     /// Deny this call.
     Deny,
     /// Deny the tool for the session.

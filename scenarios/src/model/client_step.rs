@@ -71,14 +71,16 @@ pub enum ClientStep {
     Mention(ResourceStep),
     /// The state of each server of an agent. Value: `{ servers: [{ server, state }] }`, where the state is `connected`,
     /// `connecting`, `disconnected`, `failed`, `needs-login`, `disabled` or `not-allowed`.
-    Status(StatusStep),
+    Status(PlainStep),
+    /// The agent ends, and starts again with the same configuration and what it has stored. Value: null.
+    Restart(PlainStep),
     /// The client is killed with SIGKILL. No step may follow.
     Die(Target),
 }
 
 impl ClientStep {
     /// The keys of all steps.
-    pub const KINDS: [&str; 25] = [
+    pub const KINDS: [&str; 26] = [
         "connect",
         "list",
         "call",
@@ -103,6 +105,7 @@ impl ClientStep {
         "command",
         "mention",
         "status",
+        "restart",
         "die",
     ];
 
@@ -134,6 +137,7 @@ impl ClientStep {
             Self::Command(_) => "command",
             Self::Mention(_) => "mention",
             Self::Status(_) => "status",
+            Self::Restart(_) => "restart",
             Self::Die(_) => "die",
         }
     }
@@ -151,7 +155,7 @@ impl ClientStep {
             Self::Read(step) | Self::Subscribe(step) | Self::Unsubscribe(step) | Self::Mention(step) => &step.expect,
             Self::Search(step) => &step.expect,
             Self::Command(step) => &step.expect,
-            Self::Status(step) => &step.expect,
+            Self::Status(step) | Self::Restart(step) => &step.expect,
             Self::Prompt(step) => &step.expect,
             Self::Complete(step) => &step.expect,
             Self::LogLevel(step) => &step.expect,
@@ -176,7 +180,7 @@ impl ClientStep {
             }
             Self::Search(step) => &mut step.expect,
             Self::Command(step) => &mut step.expect,
-            Self::Status(step) => &mut step.expect,
+            Self::Status(step) | Self::Restart(step) => &mut step.expect,
             Self::Prompt(step) => &mut step.expect,
             Self::Complete(step) => &mut step.expect,
             Self::LogLevel(step) => &mut step.expect,
@@ -378,10 +382,10 @@ pub struct Search {
     pub expect: Expect,
 }
 
-/// The state of each server.
+/// A step without settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct StatusStep {
+pub struct PlainStep {
     /// The expected outcome.
     #[serde(skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,

@@ -333,9 +333,9 @@ impl Connection {
         }
     }
 
-    /// Whether the process of a server without a handshake has exited.
-    pub(crate) fn needs_restart(&self) -> bool {
-        self.modern && !self.is_http() && self.inbox.is_lost()
+    /// Whether the process of the server has exited.
+    pub(crate) fn has_exited(&self) -> bool {
+        !self.is_http() && self.inbox.is_lost()
     }
 
     pub(crate) fn is_http(&self) -> bool {

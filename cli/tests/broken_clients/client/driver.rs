@@ -126,13 +126,14 @@ impl Driver<'_> {
             "list" => self.list_for_model(step["server"].as_str()).await,
             "call" if self.agent.is_some() => self.call_for_model(step, server).await,
             "call" => {
-                self.restart(server).await?;
+                self.start_again(server).await?;
                 self.call(step).await
             }
             "search" => self.search(step).await,
             "command" => self.command(step, server).await,
             "mention" => self.mention(step, server).await,
             "status" => Ok(self.status()),
+            "restart" => self.restart_agent().await,
             "start" => self.start(step),
             "finish" => self.finish(step, false).await,
             "cancel" => self.finish(step, true).await,
@@ -192,6 +193,9 @@ impl Driver<'_> {
         if let Some(agent) = self.agent.as_ref().filter(|_| !self.flaw.is(Defect::StartsDeniedServers)) {
             names.retain(|name| agent.may_start(name));
         }
+        if let Some(agent) = self.agent.as_ref().filter(|_| !self.flaw.is(Defect::StartsDisabledServers)) {
+            names.retain(|name| !agent.is_disabled(name));
+        }
         let mut attempts = Vec::new();
         if self.flaw.is(Defect::ConnectsOneByOne) {
             for name in &names {
@@ -221,9 +225,11 @@ impl Driver<'_> {
     }
 
     /// "the client SHOULD restart it" (2026-07-28, basic/transports/stdio, unexpected termination).
-    async fn restart(&mut self, server: Option<&str>) -> Result<(), Fault> {
+    async fn start_again(&mut self, server: Option<&str>) -> Result<(), Fault> {
         let Some(name) = server.filter(|_| !self.flaw.is(Defect::NeverRestarts)) else { return Ok(()) };
-        if self.connections.get(name).is_some_and(|connection| connection.needs_restart()) {
+        // Agents start every server again, and other clients those without a handshake.
+        let is_ready = |connection: &Arc<Connection>| connection.modern || self.agent.is_some();
+        if self.connections.get(name).is_some_and(|connection| is_ready(connection) && connection.has_exited()) {
             self.disconnect(server).await?;
             self.connect(server, None).await?;
         }
@@ -235,6 +241,9 @@ impl Driver<'_> {
         setup.startup = limit.unwrap_or(setup.startup);
         if self.agent.as_ref().is_some_and(|agent| agent.declines(name)) && !self.flaw.is(Defect::AsksDeniedQuestions) {
             setup.user = setup.user.declining();
+        }
+        if let Some(agent) = &self.agent {
+            setup.headers.extend(agent.headers(name, self.flaw)?);
         }
         // "SHOULD cache the result for the lifetime of the … origin (HTTP)" (2026-07-28, basic/versioning).
         setup.auto &= !self.legacy.contains(name) || self.flaw.is(Defect::ProbesAgain);

@@ -8,7 +8,7 @@ use super::{
     Case, Findings,
     names::{header_names, known_server},
 };
-use crate::model::{AgentSetup, Subject, UserSetup};
+use crate::model::{AgentSetup, ServerEntry, Subject, UserSetup};
 
 /// Maximum length of a server name in characters. Otherwise all names are valid, so that clients can be tested with them.
 const MAX_NAME: usize = 100;
@@ -108,6 +108,14 @@ fn agent_setup(case: &Case<'_>, agent: &AgentSetup, spot: TreeCursor<'_>, findin
     }
     if agent.output_tokens == Some(0) {
         findings.value(spot.key("output_tokens"), "limit is zero", "write at least 1");
+    }
+    for (name, entry) in &agent.servers {
+        let entry_spot = spot.key("servers").key(name);
+        known_server(case, name, entry_spot, findings);
+        if *entry == ServerEntry::default() {
+            findings.key(entry_spot, "an entry without settings", "add a setting, or remove it");
+        }
+        header_names(entry.headers.keys(), entry_spot.key("headers"), findings);
     }
     let Some(policy) = &agent.policy else { return };
     for (key, servers) in [("allow", policy.allow.as_deref().unwrap_or_default()), ("deny", &policy.deny)] {

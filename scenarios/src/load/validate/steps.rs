@@ -33,7 +33,7 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Steps that only an agent executes.
-const AGENT_ONLY: [&str; 4] = ["search", "command", "mention", "status"];
+const AGENT_ONLY: [&str; 5] = ["search", "command", "mention", "status", "restart"];
 /// The steps of clients that an agent executes too.
 const OF_AGENTS_TOO: [&str; 3] = ["list", "call", "await"];
 
@@ -89,6 +89,7 @@ fn server(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &m
         | ClientStep::Cancel(_)
         | ClientStep::Roots(_)
         | ClientStep::Status(_)
+        | ClientStep::Restart(_)
         | ClientStep::Search(_) => return,
     };
     match server {

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use serde_json::{Map, Value, json};
 
 use super::{Driver, unclear};
-use crate::client::{defect::Defect, fault::Fault};
+use crate::client::{
+    defect::{Defect, Flaw},
+    fault::Fault,
+};
 
 /// Bytes per token, as an estimate.
 const TOKEN_BYTES: usize = 4;
@@ -18,6 +21,8 @@ pub(super) struct Agent {
     approvals: VecDeque<String>,
     /// Tools that the user approved or denied for the session, as `server/tool`.
     remembered: Vec<(String, bool)>,
+    /// Tools that the user approved for good.
+    approved: Vec<String>,
     /// Tools that the model searched for, as `server/tool`.
     found: HashSet<String>,
     /// The states of servers without a connection.
@@ -46,6 +51,38 @@ impl Agent {
         self.failed.insert(server, if fault.kind == "needs-auth" { "needs-login" } else { "failed" });
     }
 
+    /// Whether the user switched a server off.
+    pub(super) fn is_disabled(&self, server: &str) -> bool {
+        self.setup["servers"][server]["disabled"] == true
+    }
+
+    /// Whether the user selected a tool of a server, or all.
+    fn selects(&self, server: &str, tool: &str) -> bool {
+        let selected = &self.setup["servers"][server]["tools"];
+        selected.is_null() || texts(selected).any(|name| name == tool)
+    }
+
+    /// The headers of the entry of a server.
+    pub(super) fn headers(&self, server: &str, flaw: Flaw) -> Result<Vec<(String, String)>, Fault> {
+        let headers = self.setup["servers"][server]["headers"].as_object().into_iter().flatten();
+        headers
+            .map(|(name, value)| Ok((name.clone(), self.expanded(value.as_str().unwrap_or_default(), flaw)?)))
+            .collect()
+    }
+
+    /// A text with the values of its variables.
+    fn expanded(&self, text: &str, flaw: Flaw) -> Result<String, Fault> {
+        let Some((before, rest)) = text.split_once("${").filter(|_| !flaw.is(Defect::LeavesVariables)) else {
+            return Ok(text.to_owned());
+        };
+        let (inner, after) = rest.split_once('}').unwrap_or((rest, ""));
+        let (name, default) = inner.split_once(":-").map_or((inner, None), |(name, text)| (name, Some(text)));
+        let set = self.setup["variables"][name].as_str();
+        let value = if flaw.is(Defect::PrefersDefaults) { default.or(set) } else { set.or(default) };
+        let value = value.ok_or_else(|| Fault::new("invalid-config", format!("the variable `{name}` is not set")))?;
+        Ok(format!("{before}{value}{}", self.expanded(after, flaw)?))
+    }
+
     /// Whether the administrator allows a server.
     pub(super) fn may_start(&self, server: &str) -> bool {
         let policy = &self.setup["policy"];
@@ -58,6 +95,12 @@ impl Driver<'_> {
     /// The step `list`: without the tools that the model has to search for.
     pub(super) async fn list_for_model(&mut self, server: Option<&str>) -> Result<Value, Fault> {
         let mut listed = self.list(server).await?;
+        if let (false, Some(agent), Some(tools)) =
+            (self.flaw.is(Defect::ShowsUnselectedTools), &self.agent, listed["tools"].as_array_mut())
+        {
+            let text = |tool: &Value, key: &str| tool[key].as_str().unwrap_or_default().to_owned();
+            tools.retain(|tool| agent.selects(&text(tool, "server"), &text(tool, "name")));
+        }
         let hides = self.agent.as_ref().is_some_and(|agent| agent.setup["search"] == true);
         if let (true, Some(tools)) = (hides && !self.flaw.is(Defect::ShowsAllTools), listed["tools"].as_array_mut()) {
             tools.retain(|tool| self.agent.as_ref().is_some_and(|agent| agent.found.contains(&target_of(tool))));
@@ -72,8 +115,13 @@ impl Driver<'_> {
         if !self.connections.contains_key(&server) {
             return Err(Fault::new("not-allowed", format!("the administrator does not allow `{server}`")));
         }
+        self.start_again(Some(&server)).await?;
         if !self.latest.contains_key(&server) {
             self.list(Some(&server)).await?;
+        }
+        let is_selected = self.agent.as_ref().is_none_or(|agent| agent.selects(&server, &tool));
+        if !is_selected && !self.flaw.is(Defect::CallsUnselectedTools) {
+            return Err(Fault::new("unknown-tool", format!("`{tool}` is not selected")));
         }
         if !self.permits(&server, &tool) {
             return Err(Fault::new("denied", format!("`{tool}` was denied")));
@@ -110,8 +158,19 @@ impl Driver<'_> {
         if let Some((_, allowed)) = agent.remembered.iter().find(|(known, _)| *known == target) {
             return *allowed;
         }
+        let is_approved = |known: &String| match flaw.is(Defect::ApprovesTheServer) {
+            true => known.split('/').next() == Some(server),
+            false => *known == target,
+        };
+        if agent.approved.iter().any(is_approved) {
+            return true;
+        }
         let Some(choice) = agent.approvals.pop_front() else { return flaw.is(Defect::TakesSilenceForConsent) };
-        let allowed = matches!(choice.as_str(), "once" | "session");
+        if choice == "always" && !flaw.is(Defect::ForgetsApprovals) {
+            agent.approved.push(target);
+            return true;
+        }
+        let allowed = matches!(choice.as_str(), "once" | "session" | "always");
         let is_kept = matches!(choice.as_str(), "session" | "deny-session") && !flaw.is(Defect::AsksAgain)
             || flaw.is(Defect::AsksOnlyOnce);
         if is_kept {
@@ -228,11 +287,34 @@ impl Driver<'_> {
         values
     }
 
+    /// The step `restart`: ends, and starts again with what was stored.
+    pub(super) async fn restart_agent(&mut self) -> Result<Value, Fault> {
+        self.disconnect(None).await?;
+        self.latest.clear();
+        if let Some(agent) = &mut self.agent {
+            agent.found.clear();
+            agent.failed.clear();
+            if !self.flaw.is(Defect::KeepsSessionApprovals) {
+                agent.remembered.clear();
+            }
+        }
+        if self.flaw.is(Defect::RestartsWithoutServers) {
+            return Ok(Value::Null);
+        }
+        for (name, outcome) in self.connect_all(None).await {
+            if let (Some(agent), Err(fault)) = (&mut self.agent, outcome) {
+                agent.failed(name, &fault);
+            }
+        }
+        Ok(Value::Null)
+    }
+
     /// The step `status`: the state of each server.
     pub(super) fn status(&self) -> Value {
         let state = |name: &String| match &self.agent {
             _ if self.flaw.is(Defect::ReportsAllAsConnected) || self.connections.contains_key(name) => "connected",
             Some(agent) if !agent.may_start(name) => "not-allowed",
+            Some(agent) if agent.is_disabled(name) => "disabled",
             Some(agent) => agent.failed.get(name).copied().unwrap_or("disconnected"),
             None => "disconnected",
         };
