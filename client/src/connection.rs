@@ -242,6 +242,11 @@ impl Connection {
         self.inner.tracker.entries()
     }
 
+    /// Whether both are clones of one connection.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Closes the connection: over stdio, closes the server's standard input and stops its process; over HTTP, ends
     /// the session. Pending calls fail with [`CallError::ConnectionLost`]. Closing twice is allowed.
     pub async fn close(&self) -> CloseReport {

@@ -154,6 +154,12 @@ pub enum AuthFailure {
         /// The scopes.
         scopes: Vec<String>,
     },
+    /// The server requires scopes that the user has not granted, and without a browser nobody can be asked for them.
+    #[error("the user has to grant the scopes `{}`", scopes.join(" "))]
+    ScopesNotGranted {
+        /// The scopes.
+        scopes: Vec<String>,
+    },
     /// An endpoint is unreachable.
     #[error("{endpoint} is unreachable")]
     Unreachable {
@@ -216,6 +222,7 @@ impl AuthError {
             | AuthFailure::Token { .. }
             | AuthFailure::GaveUp { .. }
             | AuthFailure::InsufficientScope { .. }
+            | AuthFailure::ScopesNotGranted { .. }
             | AuthFailure::Browser { .. } => Some(login),
             AuthFailure::RegistrationRequired { .. }
             | AuthFailure::Registration { .. }
@@ -253,7 +260,7 @@ impl AuthFailure {
             Self::Revocation { .. } => "revocation-refused",
             Self::Malformed { .. } => "malformed-response",
             Self::GaveUp { .. } => "authorization-gave-up",
-            Self::InsufficientScope { .. } => "insufficient-scope",
+            Self::InsufficientScope { .. } | Self::ScopesNotGranted { .. } => "insufficient-scope",
             Self::Unreachable { .. } => "authorization-unreachable",
             Self::Config { .. } => "invalid-authorization-config",
             Self::Browser { .. } => "browser-failed",

@@ -73,7 +73,8 @@ impl Manager {
                 connection.inspect_err(|error| call::count(name, tool, error.kind()))?
             }
         };
-        Ok(connection.call(tool, arguments, options).await?)
+        let called = connection.call(tool, arguments, options).await;
+        Ok(called.inspect_err(|error| server.on_call_error(&connection, error))?)
     }
 }
 

@@ -24,6 +24,14 @@ pub enum ServerError {
     /// Starting it failed.
     #[error(transparent)]
     Start(Arc<ConnectError>),
+    /// It no longer accepts the credentials. Only an explicit connect, after a login, starts it again.
+    #[error("the login at server `{server}` is over: {reason}")]
+    LoginOver {
+        /// The server.
+        server: String,
+        /// The reason.
+        reason: String,
+    },
     /// It failed too often in a row. Only an explicit connect starts it again.
     #[error("server `{server}` failed {failures} times; last error: {last}")]
     GaveUp {
@@ -50,6 +58,7 @@ impl ServerError {
             Self::Unknown { .. } => "unknown-server",
             Self::Disabled { .. } => "disabled",
             Self::Start(error) => error.kind(),
+            Self::LoginOver { .. } => "login-required",
             Self::GaveUp { .. } => "gave-up",
             Self::Stopped { .. } => "stopped",
         }
@@ -65,6 +74,7 @@ impl ServerError {
                 "needs-auth" | "login-required" | "insufficient-scope" | "token-refused" => Status::NeedsAuth,
                 _ => Status::Failed { reason: in_full(error) },
             },
+            Self::LoginOver { .. } => Status::NeedsAuth,
             Self::GaveUp { .. } => Status::Failed { reason: self.to_string() },
         }
     }

@@ -12,6 +12,7 @@ use super::{ManagedServer, ServerError, Shared, Status};
 use crate::{
     config::Endpoint,
     connection::Connection,
+    error::CallError,
     event::{ClientEventKind, Reporter},
     lifecycle::Remembered,
     options::ConnectOptions,
@@ -234,6 +235,26 @@ impl Server {
             }
         }
         outcome
+    }
+
+    /// Ends the connection if a call shows that nothing works without a new login.
+    pub(super) fn on_call_error(&self, connection: &Connection, error: &CallError) {
+        let reason = match error {
+            CallError::NeedsAuth { status: 401, .. } => error.to_string(),
+            CallError::Auth { source } if source.kind() == "login-required" => source.to_string(),
+            _ => return,
+        };
+        let mut state = self.state();
+        if !matches!(&state.phase, Phase::Up { connection: current, .. } if current.is_same(connection)) {
+            return;
+        }
+        // The end of this connection does not count as a failure of the server.
+        state.epoch += 1;
+        self.shared.cache.remove_private(&self.spec().cache_key());
+        let server = self.reporter.server().to_owned();
+        self.enter(&mut state, Phase::Down(ServerError::LoginOver { server, reason }));
+        let connection = connection.clone();
+        tokio::spawn(async move { connection.close().await });
     }
 
     /// Records the end of the connection of this start.

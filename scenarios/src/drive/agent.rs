@@ -19,6 +19,7 @@ use agent::{
 };
 use client::{
     CallOptions, Naming, Status,
+    auth::{HeadlessBrowser, store::MemoryStore},
     manager::{ServerError, UseError},
     qualified_name,
 };
@@ -28,7 +29,7 @@ use serde_json::{Map, Value, json};
 use super::{
     DriveError,
     listener::Listener,
-    outcome::{call_error, connect_error, list_error, step_error},
+    outcome::{call_error, connect_error, contract_kind, list_error, step_error},
     report::Report,
     session::{described, name_limit, server_config, server_name},
     steps::{await_event, call_options},
@@ -50,6 +51,7 @@ pub(super) async fn drive(context: &Context, setup: &AgentSetup) -> Result<(), D
     let user = Arc::new(PreparedUser {
         choices: Mutex::new(setup.approvals.iter().copied().collect()),
         configuration: folder_of(context).join(CONFIGURATION),
+        credentials: Arc::default(),
     });
     let written = write_configuration(context, setup, &user.configuration);
     let (host, listener) = new_host(context, setup, &user, &report);
@@ -110,6 +112,7 @@ fn options(context: &Context, setup: &AgentSetup, user: &Arc<PreparedUser>) -> H
         limits: setup.output_tokens.map_or_else(OutputLimits::default, OutputLimits::with_truncate),
         search: if setup.search { SearchMode::Always } else { SearchMode::Never },
         approver: Arc::<PreparedUser>::clone(user),
+        credentials: Some(Arc::<MemoryStore>::clone(&user.credentials)),
         support: user::support(client),
         roots: client.user.iter().flat_map(user::roots).collect(),
         ..HostOptions::default()
@@ -131,11 +134,13 @@ fn respond_as_the_user(host: &Host, context: &Context) {
     });
 }
 
-/// A user who makes prepared choices, and then does not respond.
+/// A user who makes prepared choices, and then does not respond; and what the agent stores for the user.
 struct PreparedUser {
     choices: Mutex<VecDeque<UserApproval>>,
     /// The file with the servers.
     configuration: PathBuf,
+    /// The credentials of logins.
+    credentials: Arc<MemoryStore>,
 }
 
 impl PreparedUser {
@@ -193,6 +198,26 @@ impl Agent<'_> {
         Ok(connected)
     }
 
+    /// Logs in with a browser, and connects with the new credentials.
+    async fn log_in(&self, server: Option<&str>) -> Outcome {
+        let config = self.host.config();
+        let server = server_name(self.context, server).and_then(|server| config.server_named(server));
+        let authorizer = server.and_then(|server| {
+            let browser = Arc::new(HeadlessBrowser::default());
+            server.authorizer(Arc::<MemoryStore>::clone(&self.user.credentials), Some(browser))
+        });
+        let (Some(server), Some(authorizer)) = (server, authorizer) else {
+            return step_error("invalid-config", "the step must name a server that a user can log in at");
+        };
+        if let Err(error) = authorizer.login().await {
+            return step_error("needs-auth", in_full(&error));
+        }
+        match self.host.connect(server.managed.name()).await {
+            Ok(_) => Outcome::Value(Value::Null),
+            Err(error) => Outcome::Error(server_error(&error)),
+        }
+    }
+
     /// Ends, and starts again.
     async fn restart(&mut self) -> Outcome {
         self.host.close().await;
@@ -234,6 +259,7 @@ impl Agent<'_> {
             ClientStep::Command(step) => self.command(step).await,
             ClientStep::Mention(step) => self.mention(step).await,
             ClientStep::Status(_) => self.status(),
+            ClientStep::LogIn(step) => self.log_in(step.server.as_deref()).await,
             ClientStep::Restart(_) => self.restart().await,
             other => step_error("invalid-config", format!("an agent does not execute `{}`", other.kind())),
         }
@@ -414,5 +440,5 @@ fn server_error(error: &ServerError) -> StepError {
 }
 
 fn plain(kind: &str, message: String) -> StepError {
-    StepError { kind: kind.to_owned(), message, code: None, detail: None }
+    StepError { kind: contract_kind(kind).to_owned(), message, code: None, detail: None }
 }

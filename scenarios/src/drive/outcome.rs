@@ -41,7 +41,12 @@ pub(super) fn connect_error(error: &ConnectError) -> StepError {
 }
 
 pub(super) fn call_error(error: &CallError) -> StepError {
-    StepError { kind: error.kind().to_owned(), message: in_full(error), code: code(error), detail: None }
+    StepError { kind: contract_kind(error.kind()).to_owned(), message: in_full(error), code: code(error), detail: None }
+}
+
+/// The kind of the contract: it has no different kinds for a missing login and for one that the server no longer accepts.
+pub(super) fn contract_kind(kind: &str) -> &str {
+    if kind == "login-required" { "needs-auth" } else { kind }
 }
 
 fn code(error: &CallError) -> Option<i64> {

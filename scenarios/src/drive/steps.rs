@@ -70,6 +70,7 @@ impl Session<'_> {
             | ClientStep::Command(_)
             | ClientStep::Mention(_)
             | ClientStep::Status(_)
+            | ClientStep::LogIn(_)
             | ClientStep::Restart(_) => (None, step_error("invalid-config", "the step needs `client.agent`")),
             ClientStep::Die(_) => {
                 self.report.write(&ReportLine::Die { pid: std::process::id() })?;

@@ -143,6 +143,7 @@ impl<'t, 'a> Frames<'t, 'a> {
             | ClientStep::Command(_)
             | ClientStep::Mention(_)
             | ClientStep::Status(_)
+            | ClientStep::LogIn(_)
             | ClientStep::Restart(_)
             | ClientStep::Die(_) => Shown::Nothing,
             ClientStep::Resources(_)

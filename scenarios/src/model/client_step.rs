@@ -72,6 +72,8 @@ pub enum ClientStep {
     /// The state of each server of an agent. Value: `{ servers: [{ server, state }] }`, where the state is `connected`,
     /// `connecting`, `disconnected`, `failed`, `needs-login`, `disabled` or `not-allowed`.
     Status(PlainStep),
+    /// The user logs in at a server of an agent. Value: null.
+    LogIn(Target),
     /// The agent ends, and starts again with the same configuration and what it has stored. Value: null.
     Restart(PlainStep),
     /// The client is killed with SIGKILL. No step may follow.
@@ -80,7 +82,7 @@ pub enum ClientStep {
 
 impl ClientStep {
     /// The keys of all steps.
-    pub const KINDS: [&str; 26] = [
+    pub const KINDS: [&str; 27] = [
         "connect",
         "list",
         "call",
@@ -105,6 +107,7 @@ impl ClientStep {
         "command",
         "mention",
         "status",
+        "log-in",
         "restart",
         "die",
     ];
@@ -137,6 +140,7 @@ impl ClientStep {
             Self::Command(_) => "command",
             Self::Mention(_) => "mention",
             Self::Status(_) => "status",
+            Self::LogIn(_) => "log-in",
             Self::Restart(_) => "restart",
             Self::Die(_) => "die",
         }
@@ -160,7 +164,11 @@ impl ClientStep {
             Self::Complete(step) => &step.expect,
             Self::LogLevel(step) => &step.expect,
             Self::Resources(step) | Self::ResourceTemplates(step) | Self::Prompts(step) => &step.expect,
-            Self::Refresh(step) | Self::Disconnect(step) | Self::Reconnect(step) | Self::Die(step) => &step.expect,
+            Self::Refresh(step)
+            | Self::Disconnect(step)
+            | Self::Reconnect(step)
+            | Self::LogIn(step)
+            | Self::Die(step) => &step.expect,
         }
     }
 
@@ -185,7 +193,11 @@ impl ClientStep {
             Self::Complete(step) => &mut step.expect,
             Self::LogLevel(step) => &mut step.expect,
             Self::Resources(step) | Self::ResourceTemplates(step) | Self::Prompts(step) => &mut step.expect,
-            Self::Refresh(step) | Self::Disconnect(step) | Self::Reconnect(step) | Self::Die(step) => &mut step.expect,
+            Self::Refresh(step)
+            | Self::Disconnect(step)
+            | Self::Reconnect(step)
+            | Self::LogIn(step)
+            | Self::Die(step) => &mut step.expect,
         } = Expect::default();
         step
     }

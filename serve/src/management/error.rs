@@ -114,6 +114,7 @@ impl From<ServerError> for ApiError {
             ServerError::Unknown { server } => return Self::unknown_server(server),
             ServerError::Disabled { .. } => (StatusCode::CONFLICT, "add it again with `enabled: true`".to_owned()),
             ServerError::Start(start) => (StatusCode::BAD_GATEWAY, help(&start.failure).to_owned()),
+            ServerError::LoginOver { .. } => (StatusCode::BAD_GATEWAY, LOGIN_HELP.to_owned()),
             ServerError::GaveUp { .. } => (StatusCode::BAD_GATEWAY, "fix the server and connect again".to_owned()),
             _ => (StatusCode::CONFLICT, "connect again".to_owned()),
         };

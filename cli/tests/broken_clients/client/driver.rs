@@ -60,6 +60,7 @@ pub(crate) async fn drive(context: &Value, report: Report, flaw: Flaw) -> anyhow
     // Each step is an object with one member, whose name is the kind of the step.
     let steps = context["steps"].as_array().into_iter().flatten().filter_map(|step| step.as_object()?.iter().next());
     let steps: Vec<(&String, &Value)> = steps.collect();
+    driver.set_user_away(driver.agent.is_some());
     if !steps.iter().any(|(kind, _)| *kind == "connect") {
         driver.connect_by_default().await;
     }
@@ -133,6 +134,7 @@ impl Driver<'_> {
             "command" => self.command(step, server).await,
             "mention" => self.mention(step, server).await,
             "status" => Ok(self.status()),
+            "log-in" => self.log_in(server).await,
             "restart" => self.restart_agent().await,
             "start" => self.start(step),
             "finish" => self.finish(step, false).await,

@@ -60,7 +60,7 @@ impl Http {
         let url = endpoint["url"].as_str().unwrap_or_default();
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
-            oauth: OAuth::new(&client, url, &setup.context, flaw),
+            oauth: OAuth::new(&client, url, setup, flaw),
             client,
             url: url.to_owned(),
             headers: setup.headers.clone(),

@@ -4,7 +4,10 @@
 mod discovery;
 mod tokens;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use reqwest::{Client, Response, Url};
@@ -15,6 +18,7 @@ use super::{
     defect::{Defect, Flaw},
     fault::Fault,
     habit::Habit,
+    setup::Setup,
 };
 
 /// The redirect URI, at which nothing listens.
@@ -30,9 +34,23 @@ pub(crate) struct OAuth {
     /// The context with the credentials.
     context: Value,
     flaw: Flaw,
-    session: Mutex<Session>,
+    login: Arc<Login>,
     /// Lock of the task that obtains a token.
     turn: tokio::sync::Mutex<()>,
+}
+
+/// What an agent keeps, and whether the user is there.
+#[derive(Debug, Default)]
+pub(crate) struct Login {
+    session: Mutex<Session>,
+    /// Whether nobody can log in now.
+    pub(crate) is_alone: AtomicBool,
+}
+
+impl Login {
+    pub(crate) fn forget(&self) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Session::default();
+    }
 }
 
 /// The tokens and the registration.
@@ -77,7 +95,8 @@ struct Discovered {
 
 impl OAuth {
     /// The authorization of a case, if it has an authorization server.
-    pub(crate) fn new(client: &Client, url: &str, context: &Value, flaw: Flaw) -> Option<Self> {
+    pub(crate) fn new(client: &Client, url: &str, setup: &Setup, flaw: Flaw) -> Option<Self> {
+        let context = &setup.context;
         let wanted = context["client"]["authorization"].is_string() && !flaw.has(Habit::KnowsNoAuthorization);
         Some(Self {
             client: client.clone(),
@@ -85,13 +104,13 @@ impl OAuth {
             revision: context["revision"].as_str().unwrap_or_default().to_owned(),
             context: context.clone(),
             flaw,
-            session: Mutex::default(),
+            login: setup.login.clone().unwrap_or_default(),
             turn: tokio::sync::Mutex::default(),
         })
     }
 
     fn session(&self) -> MutexGuard<'_, Session> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+        self.login.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn token(&self) -> Option<String> {
@@ -132,6 +151,9 @@ impl OAuth {
         }
         if has_expired && self.refresh(&challenge).await {
             return Ok(true);
+        }
+        if self.login.is_alone.load(Ordering::Relaxed) && !self.flaw.is(Defect::LogsInUnasked) {
+            return Ok(false);
         }
         self.authorize(&challenge).await.map(|()| true)
     }

@@ -1,10 +1,10 @@
 //! The settings of a case, with defaults.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
-use super::{defect::Flaw, user::User};
+use super::{defect::Flaw, oauth::Login, user::User};
 
 /// The settings in `client` of the context.
 #[derive(Clone)]
@@ -29,6 +29,8 @@ pub(crate) struct Setup {
     pub(crate) headers: Vec<(String, String)>,
     /// The whole context, which has the credentials for authorization.
     pub(crate) context: Value,
+    /// The login of an agent, which its connections share. Others have one each.
+    pub(crate) login: Option<Arc<Login>>,
 }
 
 impl Setup {
@@ -52,6 +54,7 @@ impl Setup {
             user: User::new(client, flaw),
             headers: headers(&client["headers"]),
             context: context.clone(),
+            login: client["agent"].is_object().then(Arc::default),
             term_grace: time("term_grace", Duration::from_secs(1)),
         }
     }

@@ -112,7 +112,7 @@ impl Inner {
         })
     }
 
-    /// Stops a loop in which the server repeatedly requires the same scopes.
+    /// Stops a loop in which the server repeatedly requires the same scopes, or at once without a browser.
     fn count_step_up(
         &self,
         challenges: &Challenges,
@@ -121,6 +121,9 @@ impl Inner {
     ) -> Result<(), AuthFailure> {
         if rejection.is_none_or(|rejection| rejection.status != 403) {
             return Ok(());
+        }
+        if self.browser.is_none() && matches!(self.settings.grant, Grant::AuthorizationCode) {
+            return Err(AuthFailure::ScopesNotGranted { scopes: challenges.scopes().unwrap_or_default() });
         }
         let mut sorted = scopes.to_vec();
         sorted.sort_unstable();

@@ -154,6 +154,11 @@ impl<'a> AuthorizationExchange<'a> {
         self.parameter("scope").unwrap_or_default().split_whitespace().collect()
     }
 
+    /// Whether the request has a message: it neither opens a stream nor ends a session.
+    pub(in crate::judge) fn has_message(&self) -> bool {
+        self.request.json().is_some()
+    }
+
     /// The status of the response.
     pub(in crate::judge) fn status(&self) -> Option<u16> {
         status(self.response?)

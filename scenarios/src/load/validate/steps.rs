@@ -33,7 +33,7 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Steps that only an agent executes.
-const AGENT_ONLY: [&str; 5] = ["search", "command", "mention", "status", "restart"];
+const AGENT_ONLY: [&str; 6] = ["search", "command", "mention", "status", "log-in", "restart"];
 /// The steps of clients that an agent executes too.
 const OF_AGENTS_TOO: [&str; 3] = ["list", "call", "await"];
 
@@ -74,9 +74,10 @@ fn server(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &m
         | ClientStep::Disconnect(step)
         | ClientStep::Reconnect(step)
         | ClientStep::Die(step) => (&step.server, false),
-        ClientStep::Resources(step) | ClientStep::ResourceTemplates(step) | ClientStep::Prompts(step) => {
-            (&step.server, true)
-        }
+        ClientStep::Resources(step)
+        | ClientStep::ResourceTemplates(step)
+        | ClientStep::Prompts(step)
+        | ClientStep::LogIn(step) => (&step.server, true),
         ClientStep::Read(step)
         | ClientStep::Subscribe(step)
         | ClientStep::Unsubscribe(step)

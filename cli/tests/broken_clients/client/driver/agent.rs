@@ -1,6 +1,9 @@
 //! The steps of cases with `client.agent`: permissions, the limit of results, tool search, commands and mentions.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::{
+    collections::{BTreeMap, HashSet, VecDeque},
+    sync::atomic::Ordering,
+};
 
 use serde_json::{Map, Value, json};
 
@@ -126,8 +129,16 @@ impl Driver<'_> {
         if !self.permits(&server, &tool) {
             return Err(Fault::new("denied", format!("`{tool}` was denied")));
         }
-        let result = self.call(step).await?;
-        Ok(self.fitted(result))
+        match self.call(step).await {
+            Ok(result) => Ok(self.fitted(result)),
+            Err(fault) => {
+                if fault.kind == "needs-auth" && !self.flaw.is(Defect::HidesLostLogins) {
+                    let _ = self.disconnect(Some(&server)).await;
+                    self.agent.iter_mut().for_each(|agent| agent.failed(server.clone(), &fault));
+                }
+                Err(fault)
+            }
+        }
     }
 
     /// Whether a call is allowed: by a rule, by the user, or because the tool is read-only.
@@ -287,6 +298,22 @@ impl Driver<'_> {
         values
     }
 
+    /// The step `log-in`: connects with the user at the browser.
+    pub(super) async fn log_in(&mut self, server: Option<&str>) -> Result<Value, Fault> {
+        let _ = self.disconnect(server).await;
+        self.set_user_away(false);
+        let connected = self.connect(server, None).await;
+        self.set_user_away(true);
+        connected.map(|_| Value::Null)
+    }
+
+    /// Whether nobody can log in now.
+    pub(super) fn set_user_away(&self, is_away: bool) {
+        if let Some(login) = &self.setup.login {
+            login.is_alone.store(is_away, Ordering::Relaxed);
+        }
+    }
+
     /// The step `restart`: ends, and starts again with what was stored.
     pub(super) async fn restart_agent(&mut self) -> Result<Value, Fault> {
         self.disconnect(None).await?;
@@ -297,6 +324,9 @@ impl Driver<'_> {
             if !self.flaw.is(Defect::KeepsSessionApprovals) {
                 agent.remembered.clear();
             }
+        }
+        if let Some(login) = self.setup.login.as_ref().filter(|_| self.flaw.is(Defect::ForgetsLogins)) {
+            login.forget();
         }
         if self.flaw.is(Defect::RestartsWithoutServers) {
             return Ok(Value::Null);

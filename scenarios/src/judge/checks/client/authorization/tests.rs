@@ -44,6 +44,8 @@ struct Flow {
     second: Option<BTreeMap<&'static str, &'static str>>,
     /// The server of the second authorization request.
     second_server: &'static str,
+    /// Whether a request with the token is rejected with 401 before the later request.
+    expires: bool,
     later_header: Option<&'static str>,
     /// The header of the first request to the MCP server.
     first_header: Option<&'static str>,
@@ -91,6 +93,7 @@ impl Default for Flow {
             rejections: 0,
             second: None,
             second_server: "oauth:server",
+            expires: false,
             later_header: Some("Bearer [secret]"),
             first_header: None,
         }
@@ -180,6 +183,10 @@ impl Flow {
             let target = format!("/authorize?{}", encoded(second));
             all.add(self.second_server, ("GET", &target), &[("host", host)], none());
             all.answer(302, &[("location", self.redirect)], None);
+        }
+        if self.expires {
+            all.add("oauth:rejected", ("POST", "/mcp"), &[mcp, ("authorization", "Bearer [secret]")], message());
+            all.answer(401, &[("www-authenticate", "Bearer error=\"invalid_token\"")], None);
         }
         let header = self.later_header.map(|value| ("authorization", value));
         let headers: Vec<_> = [Some(mcp), header].into_iter().flatten().collect();
@@ -349,6 +356,7 @@ const HABITS: &[(&str, Change)] = &[
     ("authorization-completes", |_| ()),
     ("token-in-header", |_| ()),
     ("every-request-authorized", |_| ()),
+    ("every-request-authorized", |flow| (flow.expires, flow.later_header) = (true, None)),
     ("token-only-to-the-resource", |_| ()),
     ("no-token-before-one-is-issued", |_| ()),
     ("given-credentials-first", |flow| flow.registration = None),

@@ -31,7 +31,7 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         id: "every-request-authorized",
         requirement: "authorization/every-request",
         scope: Scope::Always,
-        expected: "after an accepted request with a token, all requests have one",
+        expected: "after an accepted request with a token, all requests have one until a token is rejected",
         rule: Rule::Case(every_request_authorized),
     },
     Check {
@@ -75,11 +75,24 @@ fn token_in_header(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn every_request_authorized(transcript: &Transcript<'_>) -> CheckOutcome {
     let requests = transcript.authorization().with_kind(Access);
-    let is_first = |one: &&AuthorizationExchange<'_>| has_token(one) && one.is_accepted();
-    let Some(accepted) = requests.clone().find(is_first).and_then(|one| one.response) else {
+    // The responses to messages after which the client has a token, or needs another one and may ask without any.
+    let mut changes: Vec<(u64, bool)> = requests
+        .clone()
+        .filter(|one| has_token(one) && one.has_message())
+        .filter_map(|one| {
+            let is_rejected = one.status() == Some(401);
+            (one.is_accepted() || is_rejected).then_some((one.response?.seq, !is_rejected))
+        })
+        .collect();
+    changes.sort_unstable();
+    if !changes.iter().any(|(_, accepted)| *accepted) {
         return CheckOutcome::not_applicable("no request with a token was accepted");
+    }
+    let owes_token = |one: &&AuthorizationExchange<'_>| {
+        let before = changes.partition_point(|(seq, _)| *seq < one.seq());
+        before.checked_sub(1).is_some_and(|last| changes[last].1)
     };
-    let later = requests.filter(|one| one.seq() > accepted.seq).map(|one| (one.seq(), one));
+    let later = requests.filter(owes_token).map(|one| (one.seq(), one));
     let fault =
         |one: &&AuthorizationExchange<'_>| (!has_token(one)).then(|| "a request has no token in its header".to_owned());
     Findings::from_each(later, fault).or_not_applicable("requests", "the client sent no later request")

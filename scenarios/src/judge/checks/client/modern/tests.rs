@@ -86,6 +86,14 @@ fn there_are_no_sessions() {
     fails(id, carries("last-event-id"), "last-event-id");
     fails(id, listed(EvidenceBuilder::http(MODERN)).verb("GET"), "GET");
     not_applicable(id, listed(EvidenceBuilder::stdio(MODERN)));
+    let with_token = || {
+        let sent = EvidenceBuilder::http(MODERN).client(modern(1, "tools/list", json!({})));
+        let tools = json!({"resultType": "complete", "tools": []});
+        sent.with("authorization", "Bearer [secret]").server(result(1, tools))
+    };
+    passes(id, with_token().verb("GET").status(401));
+    fails(id, with_token().verb("GET").with("authorization", "Bearer [secret]"), "GET");
+    fails(id, with_token().verb("DELETE"), "DELETE");
 }
 
 #[test]
