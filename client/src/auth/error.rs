@@ -154,7 +154,7 @@ pub enum AuthFailure {
         /// The scopes.
         scopes: Vec<String>,
     },
-    /// The server requires scopes that the user has not granted, and without a browser nobody can be asked for them.
+    /// The server requires scopes that the user has not granted, and without a browser the client cannot ask for them.
     #[error("the user has to grant the scopes `{}`", scopes.join(" "))]
     ScopesNotGranted {
         /// The scopes.
