@@ -198,6 +198,9 @@ pub struct EventFields {
     /// interpretation).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
+    /// Whether no space follows the colons of fields, which is optional (HTML, server-sent events, parsing).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tight: bool,
 }
 
 impl FaultHooks for EventFields {
@@ -212,8 +215,23 @@ impl FaultHooks for EventFields {
             for line in self.ignored.iter().rev() {
                 framed.insert(0, format!("{line}\n").as_bytes());
             }
+            if self.tight {
+                framed.rewrite_envelope(without_spaces);
+            }
         }
     }
+}
+
+/// Removes the space after the name of each field.
+fn without_spaces(envelope: &[u8]) -> Vec<u8> {
+    let tight = |line: &[u8]| {
+        let colon = line.iter().position(|byte| *byte == b':');
+        match colon.filter(|colon| line.get(colon + 1) == Some(&b' ')) {
+            Some(colon) => [&line[..=colon], &line[colon + 2..]].concat(),
+            None => line.to_vec(),
+        }
+    };
+    envelope.split_inclusive(|byte| *byte == b'\n').flat_map(tight).collect()
 }
 
 /// Sends events with this text as `retry`, which has to be a number of milliseconds. Clients have to ignore other text

@@ -133,7 +133,7 @@ pub(super) fn rows() -> Vec<Row> {
         json!({"coalesce": {"messages": 3}}),
         json!({"slow-drip": {"bytes": 20, "every": "1ms"}}),
         json!({"line-ends": "crlf"}),
-        json!({"event-fields": {"id": "same", "event": "update", "ignored": [": comment", "x-unknown"]}}),
+        json!({"event-fields": {"id": "same", "event": "update", "ignored": [": comment", "x-unknown"], "tight": true}}),
         json!({"bad-retry": "soon"}),
     ];
     let has_sample = |name: &String| samples.iter().any(|sample| sample.get(name).is_some());

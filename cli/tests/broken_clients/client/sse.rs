@@ -43,8 +43,12 @@ impl Events {
         let mut complete = Vec::new();
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
-            let line = line.trim_end_matches(['\n', '\r']);
+            let line = match self.flaw.is(Defect::ReadsLatin1) {
+                true => line.iter().map(|byte| char::from(*byte)).collect(),
+                false => String::from_utf8_lossy(&line),
+            };
+            let ends: &[char] = if self.flaw.is(Defect::ReadsOnlyLineFeeds) { &['\n'] } else { &['\n', '\r'] };
+            let line = line.trim_end_matches(ends);
             self.failed |= line.starts_with(':') && self.flaw.is(Defect::FailsOnComments);
             if self.failed {
                 continue;
@@ -53,7 +57,11 @@ impl Events {
                 if self.flaw.is(Defect::TakesLastDataLine) {
                     self.data.clear();
                 }
-                self.data.push(data.strip_prefix(' ').unwrap_or(data).to_owned());
+                match data.strip_prefix(' ') {
+                    Some(data) => self.data.push(data.to_owned()),
+                    None if self.flaw.is(Defect::NeedsSpacesInEvents) => {}
+                    None => self.data.push(data.to_owned()),
+                }
             } else if let Some(id) = line.strip_prefix("id:") {
                 self.id = Some(id.trim().to_owned());
             } else if let Some(retry) = line.strip_prefix("retry:") {
