@@ -70,6 +70,21 @@ fn a_silent_client_that_polls_its_task_gets_the_result() {
 }
 
 #[test]
+fn a_silent_client_may_keep_a_result_instead_of_another_request() {
+    let steps = "steps: [{ read: { uri: \"file:///a\" } }, { read: { uri: \"file:///a\" } }]\n";
+    let read = |lifetime: u64| {
+        let contents = json!([{"uri": "file:///a", "text": "a"}]);
+        let kept = json!({"resultType": "complete", "ttlMs": lifetime, "cacheScope": "private", "contents": contents});
+        let capabilities = json!({"resultType": "complete", "capabilities": {"resources": {}}});
+        let story = EvidenceBuilder::stdio(MODERN).client(modern(1, "server/discover", json!({})));
+        let story = story.server(result(1, capabilities));
+        let story = story.client(modern(2, "resources/read", json!({"uri": "file:///a"}))).server(result(2, kept));
+        verdict_of(&silent(steps, story), "steps[1].read")
+    };
+    assert_eq!((read(3_600_000), read(0)), (Verdict::Passed, Verdict::Blocked));
+}
+
+#[test]
 fn a_silent_client_fails_with_its_task_where_that_is_expected() {
     let steps = "steps: [{ call: { tool: job, expect: { error: rpc-error, code: -5 } } }]";
     let failed = json!({"status": "failed", "error": {"code": -5, "message": "no"}});

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use evidence::{Direction, Frame};
 use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -107,9 +108,24 @@ async fn converse(
         broken = error.filter(|_| !scenario.judges_handshake());
     }
     let timed_out = is_open && take_steps(&mut peer, scenario, policy, is_newest, &mut outcomes).await;
-    let FinishedPeer { frames, process, stderr, elapsed_us } = peer.end().await;
+    let FinishedPeer { mut frames, process, stderr, elapsed_us } = peer.end().await;
+    if revision.is_modern() {
+        leave_out_earlier_revisions(&mut frames);
+    }
     let recorded = Evidence::empty(scenario, probe_result.transport, revision);
     Evidence { frames, steps: outcomes, process, stderr, timed_out, broken, elapsed_us, ..recorded }
+}
+
+/// Removes what follows an accepted `initialize`, with which the server uses an earlier revision (2026-07-28,
+/// basic/versioning#backward-compatibility-with-initialization-based-versions).
+fn leave_out_earlier_revisions(frames: &mut Vec<Frame>) {
+    let accepts = |frame: &Frame| {
+        frame.direction == Direction::ServerToClient
+            && frame.json().is_some_and(|message| message.pointer("/result/protocolVersion").is_some())
+    };
+    if let Some(accepted) = frames.iter().position(accepts) {
+        frames.truncate(accepted + 1);
+    }
 }
 
 /// Performs the handshake.

@@ -53,6 +53,14 @@ pub(in crate::judge) fn request(step: &ClientStep, modern: bool) -> Option<Featu
     })
 }
 
+/// Lifetime in milliseconds of a result that is fresh at the end of a case.
+const LONG_LIFETIME: u64 = 60_000;
+
+/// Whether a client may use a result again instead of a request (2026-07-28, server/utilities/caching).
+fn is_kept(result: &Value) -> bool {
+    result.get("ttlMs").and_then(Value::as_u64).is_some_and(|lifetime| lifetime >= LONG_LIFETIME)
+}
+
 impl FeatureRequest<'_> {
     /// Whether a recorded request to this server is that of the step.
     pub(in crate::judge) fn matches(&self, server: &str, one: &RequestResponse<'_>) -> bool {
@@ -81,6 +89,10 @@ impl<'t> Frames<'t, '_> {
         let ours = transcript.requests_of(request.method).filter(|one| request.matches(server, one));
         let mut left = ours.filter(|one| !self.used.contains(&one.request.seq()));
         let Some(first) = left.next() else {
+            let earlier = transcript.requests_of(request.method).filter(|one| request.matches(server, one));
+            if let Some(kept) = earlier.filter_map(RequestResponse::result).filter(|result| is_kept(result)).last() {
+                return value(kept.clone(), 0, 0);
+            }
             return match offers(transcript, server, request.method) {
                 true => Shown::NotDone(format!("the client did not send this `{}` to `{server}`", request.method)),
                 false => Shown::Nothing,

@@ -38,6 +38,9 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
+/// Members of which every message has one.
+const MEMBERS: [&str; 4] = ["jsonrpc", "method", "result", "error"];
+
 fn messages_are_jsonrpc(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     let negotiated = negotiated_revisions(transcript);
@@ -49,8 +52,7 @@ fn messages_are_jsonrpc(transcript: &Transcript<'_>) -> CheckOutcome {
                 findings.check(frame.seq, check_batch(revision, batch));
             }
             // Client registration with an authorization server is JSON too, but not JSON-RPC.
-            Body::Json(message)
-                if frame.http.is_some() && message.get("jsonrpc").or(message.get("method")).is_none() => {}
+            Body::Json(message) if frame.http.is_some() && MEMBERS.iter().all(|name| message.get(name).is_none()) => {}
             Body::Json(message) => findings.check(frame.seq, check_message(message)),
             Body::Text(text) if is_declared_json(frame) && !is_truncated(text) => {
                 findings.check(frame.seq, Err(format!("{} is not JSON", quoted(&Value::String(text.clone())))));

@@ -213,7 +213,7 @@ fn structured_as_text(transcript: &Transcript<'_>) -> CheckOutcome {
 /// write the value itself as text, one block per item of an array.
 fn is_in_texts(structured: &Value, texts: &[&str]) -> bool {
     let is = |text: &str, value: &Value| {
-        value.as_str() == Some(text) || serde_json::from_str::<Value>(text).is_ok_and(|parsed| parsed == *value)
+        value.as_str() == Some(text) || serde_json::from_str::<Value>(text).is_ok_and(|parsed| is_same(&parsed, value))
     };
     let as_blocks = |value: &Value| {
         let items = value.as_array().filter(|items| items.len() == texts.len());
@@ -223,6 +223,21 @@ fn is_in_texts(structured: &Value, texts: &[&str]) -> bool {
     let wrapped =
         structured.as_object().filter(|members| members.len() == 1).and_then(|members| members.values().next());
     written(structured) || wrapped.is_some_and(written)
+}
+
+/// Whether two values are equal, where `1` and `1.0` are one number (JSON Schema 2020-12, core, instance equality).
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let is_kept = |(name, value): (&String, &Value)| other.get(name).is_some_and(|kept| is_same(value, kept));
+            one.len() == other.len() && one.iter().all(is_kept)
+        }
+        _ => one == other,
+    }
 }
 
 /// Whether the first call of the tool, which has valid arguments, fails in the same way. Such a rejection, for example of a

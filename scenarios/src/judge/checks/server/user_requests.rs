@@ -47,6 +47,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(|transcript| each_sampling(transcript, wrong_content)),
     },
     Check {
+        id: "sampling-context-needs-its-capability",
+        requirement: "input/sampling-context",
+        scope: Scope::Always,
+        expected: "a sampling request includes context only if the client declared it",
+        rule: Rule::Case(sampling_context),
+    },
+    Check {
         id: "elicitation-url-uses-https",
         requirement: "elicitation/https",
         scope: Scope::Always,
@@ -299,6 +306,14 @@ fn tools_capability(transcript: &Transcript<'_>) -> CheckOutcome {
     })
 }
 
+fn sampling_context(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_of(transcript, "sampling/createMessage", NO_SAMPLING, |request| {
+        let context = request.params.get("includeContext")?.as_str()?;
+        let declared = request.declared.and_then(|declared| declared.pointer("/sampling/context")).is_some();
+        (context != "none" && !declared).then(|| format!("includeContext is `{context}`"))
+    })
+}
+
 /// The content blocks of a message with one or several.
 fn blocks(message: &Value) -> Vec<&Value> {
     match message.get("content") {
@@ -382,7 +397,8 @@ fn secrets(transcript: &Transcript<'_>) -> CheckOutcome {
         let is_text =
             |field: &Value| field.get("type").is_some_and(|kind| kind == "string") && field.get("enum").is_none();
         let texts = fields(request).filter(|(_, field)| is_text(field));
-        let mut names = texts.map(|(name, _)| name);
+        let titles = |field: &'_ Value| field.get("title").and_then(Value::as_str).map(str::to_owned);
+        let mut names = texts.flat_map(|(name, field)| std::iter::once(name.clone()).chain(titles(field)));
         let secret = names.find(|name| is_secret(name))?;
         Some(format!("a form has the text field `{secret}`"))
     })

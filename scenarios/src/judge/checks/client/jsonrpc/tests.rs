@@ -67,6 +67,8 @@ fn batches_exist_in_one_revision() {
 #[test]
 fn what_is_posted_to_an_authorization_server_is_no_json_rpc() {
     passes("messages-are-jsonrpc", EvidenceBuilder::http(LATEST).greet().client(json!({"redirect_uris": []})));
+    let answer = EvidenceBuilder::http(LATEST).greet().client(json!({"id": 1, "result": {}}));
+    fails("messages-are-jsonrpc", answer, "jsonrpc");
 }
 
 #[test]

@@ -40,13 +40,6 @@ pub(in super::super) const CHECKS: &[Check] = &[
         rule: Rule::Case(declared_capabilities),
     },
     Check {
-        id: "sampling-context-needs-its-capability",
-        requirement: "input/sampling-context",
-        scope: Scope::Always,
-        expected: "a sampling request includes context only if the client declared it",
-        rule: Rule::Case(sampling_context),
-    },
-    Check {
         id: "undeclared-capability-is-refused",
         requirement: "input/missing-capability",
         scope: Scope::Named,
@@ -244,14 +237,6 @@ fn declared_capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
             _ => None,
         };
         missing.map(|missing| format!("the request needs `{missing}`, which the client did not declare"))
-    })
-}
-
-fn sampling_context(transcript: &Transcript<'_>) -> CheckOutcome {
-    each_request(transcript, |one, request| {
-        let context = request.pointer("/params/includeContext")?.as_str()?;
-        let declared = meta(one, META_CAPABILITIES).and_then(|all| all.pointer("/sampling/context")).is_some();
-        (context != "none" && !declared).then(|| format!("includeContext is `{context}`"))
     })
 }
 

@@ -144,7 +144,7 @@ fn calls() -> Vec<Row> {
                 stdio(),
                 structured,
                 json!({}),
-                json!({ "content": text("{\"x\": 1}"), "structuredContent": { "x": 1 } }),
+                json!({ "content": text("{\"x\": 1.0}"), "structuredContent": { "x": 1 } }),
             ),
         ),
         (

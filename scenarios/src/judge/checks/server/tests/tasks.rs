@@ -303,7 +303,8 @@ fn user_request_rows() -> Vec<Row> {
     let warm = json!({ "degrees": 20 });
     let plain = json!({ "maxTokens": 1, "messages": [], "tools": [] });
     let form = |message: &str| json!({ "message": message, "requestedSchema": { "type": "object", "properties": {} } });
-    let asking_for = |field: &str| json!({ "message": "?", "requestedSchema": { "type": "object", "properties": { field: { "type": "string" } } } });
+    let asking_for = |field: &str| json!({ "message": "?", "requestedSchema": { "type": "object", "properties": { field: { "type": "string", "title": "API key in use" } } } });
+    let card = || json!({ "message": "?", "requestedSchema": { "type": "object", "properties": { "pin": { "type": "string", "title": "Credit card number" } } } });
     let token = |value: Value| json!({ "message": "?", "_meta": { "progressToken": value } });
     let by_url = |url: &str| json!({ "mode": "url", "message": "?", "elicitationId": "a", "url": url });
     vec![
@@ -328,7 +329,7 @@ fn user_request_rows() -> Vec<Row> {
             after_use(json!([tool_result("use-1", warm)])),
         ),
         ("elicitation-url-uses-https", elicited(by_url("http://a.example/")), elicited(by_url("http://localhost:1/"))),
-        ("form-asks-for-no-secrets", elicited(asking_for("API-Key")), elicited(asking_for("key_name"))),
+        ("form-asks-for-no-secrets", elicited(card()), elicited(asking_for("key_name"))),
         ("form-has-no-links", elicited(form("See https://a.example")), elicited(form("See the page."))),
         (
             "url-elicitation-error-has-elicitations",
