@@ -122,16 +122,33 @@ fn defect_of(tool: &Value) -> Option<&'static str> {
     }
 }
 
-/// Whether the annotated properties have simple types, and headers with different, valid names.
+/// Whether the annotated properties have simple types, and headers with different, valid names, and are reached by properties
+/// alone.
 fn has_valid_headers(tool: &Value) -> bool {
-    let mut names = HashSet::new();
-    let properties = tool["inputSchema"]["properties"].as_object().into_iter().flatten();
-    let mut annotated = properties.filter(|(_, property)| property.get("x-mcp-header").is_some());
-    annotated.all(|(_, property)| {
-        let name = property["x-mcp-header"].as_str().unwrap_or_default().to_ascii_lowercase();
-        let is_simple = matches!(property["type"].as_str(), Some("string" | "number" | "integer" | "boolean"));
+    let (mut names, mut reached) = (HashSet::new(), 0);
+    let mut open = vec![&tool["inputSchema"]];
+    while let Some(schema) = open.pop() {
+        open.extend(schema["properties"].as_object().into_iter().flat_map(|properties| properties.values()));
+        let Some(header) = schema.get("x-mcp-header") else { continue };
+        let name = header.as_str().unwrap_or_default().to_ascii_lowercase();
+        let is_simple = matches!(schema["type"].as_str(), Some("string" | "integer" | "boolean"));
         let is_token =
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-        is_simple && is_token && names.insert(name)
-    })
+        if !(is_simple && is_token && names.insert(name)) {
+            return false;
+        }
+        reached += 1;
+    }
+    reached == annotations(&tool["inputSchema"])
+}
+
+/// The number of annotations in any part of a schema.
+fn annotations(schema: &Value) -> usize {
+    match schema {
+        Value::Object(members) => {
+            usize::from(members.contains_key("x-mcp-header")) + members.values().map(annotations).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(annotations).sum(),
+        _ => 0,
+    }
 }
