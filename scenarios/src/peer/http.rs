@@ -25,7 +25,7 @@ use super::{
     PeerError,
     events::ServerEvents,
     lock,
-    transcript::{Ended, TranscriptRecorder},
+    transcript::{Ended, State, TranscriptRecorder},
 };
 
 mod protection;
@@ -38,7 +38,7 @@ pub(super) const MAX_BODY: usize = 16 << 20;
 const CONNECT: Duration = Duration::from_secs(5);
 /// Timeout of a raw exchange.
 const RAW_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time to read a stream that a raw exchange returns.
+/// Time to read a stream that a raw exchange returns, after the response if it is that of a request.
 const LISTEN: Duration = Duration::from_millis(300);
 /// Time for the ends of streams after their responses, before the session ends.
 const STREAM_END: Duration = Duration::from_millis(100);
@@ -175,15 +175,27 @@ impl HttpPeer {
             Err(_) => return Err("no response within the timeout".to_owned()),
         };
         let http = envelope(&response);
-        let limit = if is_stream(&http) {
+        if is_stream(&http) {
             self.shared.record_stream(number, &http);
-            LISTEN
-        } else {
-            RAW_TIMEOUT
-        };
+        }
         let before = self.shared.recorder.received();
-        let reading = self.shared.read(number, response, http.clone());
-        let _ = tokio::time::timeout(limit, reading).await;
+        let message = body.and_then(|body| serde_json::from_str::<Value>(&body).ok());
+        let id = message.as_ref().and_then(|message| message.get("id"));
+        let enough = async {
+            if !is_stream(&http) {
+                return tokio::time::sleep(RAW_TIMEOUT).await;
+            }
+            if id.is_some() {
+                let response =
+                    |state: &State| state.received_since(before).any(|message| message.get("id") == id).then_some(());
+                self.shared.recorder.wait(RAW_TIMEOUT, response).await;
+            }
+            tokio::time::sleep(LISTEN).await;
+        };
+        tokio::select! {
+            _ = self.shared.read(number, response, http.clone()) => {}
+            () = enough => {}
+        }
         let body = self.shared.recorder.received_since(before).into_iter().next();
         Ok(json!({ "status": http.status, "headers": http.headers, "body": body }))
     }
@@ -498,7 +510,11 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tokio::{io::AsyncReadExt, net::TcpListener, time::sleep};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+        time::sleep,
+    };
 
     use super::*;
 
@@ -519,6 +535,26 @@ mod tests {
         assert!(send(client.post(url).body("{}")).await.is_err());
         accept.abort();
         received.load(Ordering::Relaxed)
+    }
+
+    #[tokio::test]
+    async fn a_response_may_be_late_in_a_stream_that_is_open() {
+        let server = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url: Url = format!("http://{}/mcp", server.local_addr().expect("an address")).parse().expect("a URL");
+        tokio::spawn(async move {
+            let (mut connection, _) = server.accept().await.expect("a connection");
+            let _ = connection.read(&mut [0; 4096]).await;
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            connection.write_all(head.as_bytes()).await.expect("written");
+            sleep(LISTEN * 2).await;
+            connection.write_all(b"data: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{}}\n\n").await.expect("written");
+            std::future::pending::<()>().await;
+        });
+        let recorder = Arc::new(TranscriptRecorder::new(vec![]));
+        let peer = HttpPeer::new(url, HeaderMap::new(), false, recorder).expect("a peer");
+        let ping = r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#.to_owned();
+        let value = peer.raw_exchange(Method::POST, Headers::default(), Some(ping)).await.expect("a response");
+        assert_eq!(value["body"]["id"], "a");
     }
 
     #[tokio::test(start_paused = true)]
