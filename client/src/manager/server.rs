@@ -226,15 +226,18 @@ impl Server {
                 self.enter(&mut state, phase);
                 tokio::spawn(list_changes::run(Arc::clone(self), connection.clone(), epoch));
             }
-            Err(error) => {
-                if matches!(error.status(), Status::NeedsAuth) {
-                    // The next login may be of another user.
-                    self.shared.cache.remove_private(&self.spec().cache_key());
-                }
-                self.enter(&mut state, Phase::Down(error.clone()));
-            }
+            Err(error) => self.go_down(&mut state, error.clone()),
         }
         outcome
+    }
+
+    /// Enters the state without a connection for this reason.
+    fn go_down(&self, state: &mut State, error: ServerError) {
+        if matches!(error.status(), Status::NeedsAuth) {
+            // The next login may be of another user.
+            self.shared.cache.remove_private(&self.spec().cache_key());
+        }
+        self.enter(state, Phase::Down(error));
     }
 
     /// Ends the connection if a call shows that nothing works without a new login.
@@ -250,9 +253,8 @@ impl Server {
         }
         // The end of this connection does not count as a failure of the server.
         state.epoch += 1;
-        self.shared.cache.remove_private(&self.spec().cache_key());
         let server = self.reporter.server().to_owned();
-        self.enter(&mut state, Phase::Down(ServerError::LoginOver { server, reason }));
+        self.go_down(&mut state, ServerError::LoginOver { server, reason });
         let connection = connection.clone();
         tokio::spawn(async move { connection.close().await });
     }
