@@ -136,10 +136,9 @@ fn stream_ends(transcript: &Transcript<'_>) -> CheckOutcome {
             findings.check(response.seq(), Err("the stream has messages after the response".to_owned()));
             continue;
         }
-        let closed = connection.frames.iter().find(|frame| {
-            let ends = [ConnectionEvent::ClosedByServer, ConnectionEvent::ClosedByPeer].map(Body::Event);
-            frame.seq > response.seq() && ends.contains(&frame.body)
-        });
+        // The response can be recorded right after the client has closed the stream.
+        let ends = [ConnectionEvent::ClosedByServer, ConnectionEvent::ClosedByPeer].map(Body::Event);
+        let closed = connection.frames.iter().find(|frame| ends.contains(&frame.body));
         let open_us = closed.map_or(end_us, |frame| frame.at_us).saturating_sub(response.at_us());
         let by_server = closed.is_some_and(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByServer));
         if by_server || open_us > OPEN_US {

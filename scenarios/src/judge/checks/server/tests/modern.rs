@@ -492,3 +492,12 @@ impl Talk {
         self.0.frames.last_mut().expect("a frame").at_us = at_us;
     }
 }
+
+#[test]
+fn a_response_can_arrive_when_the_client_has_closed_the_stream() {
+    let asked = modern_http().ask(ask(json!(1), "tools/list", json!({})));
+    let closed = asked.frame(Direction::ClientToServer, Body::Event(ConnectionEvent::ClosedByPeer), None);
+    let mut late = closed.streams(reply(json!(1), json!({}))).mark(ConnectionEvent::Bodiless);
+    late.frame_at(3_000_000);
+    assert!(!fails("http-stream-ends-with-the-response", &late));
+}
