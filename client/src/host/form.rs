@@ -1,18 +1,22 @@
 //! Forms: the flat schemas of elicitation, their defaults and validation (2025-11-25 and 2026-07-28, elicitation,
 //! "Requested Schema").
 //!
-//! A JSON Schema validator checks the constraints. Keywords that the specification excludes (nesting, references,
-//! patterns) are rejected first.
+//! A JSON Schema validator checks the constraints. Schemas that the specification excludes (nesting, references) are
+//! rejected first.
 
+use jsonschema::PatternOptions;
 use serde_json::{Map, Value, json};
 
 /// Maximum number of fields.
 const FIELDS: usize = 200;
-/// Keywords of a field. `pattern` is omitted because a server could make it arbitrarily expensive.
-const KEYWORDS: [&str; 13] = [
+/// Maximum size of a compiled pattern in bytes. A larger one is not checked.
+const PATTERN_SIZE: usize = 1 << 20;
+/// Keywords of a field.
+const KEYWORDS: [&str; 14] = [
     "type",
     "enum",
     "oneOf",
+    "pattern",
     "minLength",
     "maxLength",
     "format",
@@ -133,8 +137,18 @@ impl FormField {
     }
 
     fn validator(&self) -> Result<jsonschema::Validator, String> {
-        let schema = Value::Object(bare(&self.schema));
-        let built = jsonschema::options().should_validate_formats(true).build(&schema);
+        let mut constraints = bare(&self.schema);
+        // The server chooses the pattern: only an engine that needs linear time is safe. It has no look-around and no
+        // references to groups. The server has to check such a pattern itself.
+        let build = |constraints: &Map<String, Value>| {
+            let patterns = PatternOptions::regex().size_limit(PATTERN_SIZE);
+            let options = jsonschema::options().should_validate_formats(true).with_pattern_options(patterns);
+            options.build(&Value::Object(constraints.clone()))
+        };
+        let built = build(&constraints).or_else(|error| {
+            let is_pattern = constraints.remove("pattern").is_some_and(|pattern| pattern.is_string());
+            if is_pattern { build(&constraints) } else { Err(error) }
+        });
         built.map_err(|error| format!("invalid schema: {error}"))
     }
 
