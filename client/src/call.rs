@@ -259,15 +259,7 @@ impl PendingCall {
         if let (Err(CallError::Rpc { code: HEADER_MISMATCH, .. }), Some(params)) = (&outcome, again) {
             outcome = connection.call_with_current_headers(&tool, params, self.seen, self.id, &self.timeouts).await;
         }
-        let known = ["complete", "input_required", "task"];
-        let mut outcome = outcome.and_then(ToolResult::read).and_then(|result| {
-            // 2026-07-28, basic#responses: a type that the client does not know makes the result invalid.
-            if self.connection.rules().input_rounds && !known.contains(&result.result_type()) {
-                let detail = format!("`resultType` is `{}`, which this client does not know", result.result_type());
-                return Err(CallError::MalformedResult { detail });
-            }
-            Ok(result)
-        });
+        let mut outcome = outcome.and_then(ToolResult::read);
         if let (Ok(result), true) = (&mut outcome, self.await_task)
             && result.result_type() == "task"
         {

@@ -322,6 +322,8 @@ pub(crate) const ROWS: &[Row] = &[
     fails(LosesState, "client-features/rounds@stdio@2026-07-28", "steps[0].call"),
     fails(LosesState, "client-features/state-alone@streamable-http@2026-07-28", "steps[0].call"),
     fails(TakesAnyResultType, "client-features/unknown-result-type@stdio@2026-07-28", "steps[0].call"),
+    fails(TakesAnyResultType, "pagination/unknown-result-type@streamable-http@2026-07-28", "expect.frames[0]"),
+    fails(NeedsResultType, "pagination/absent-result-type@stdio@2026-07-28", "all-pages-read"),
     fails(NeedsResultType, "client-features/absent-result-type@streamable-http@2026-07-28", "steps[0].call"),
     fails(MixesUpStates, "client-features/states-of-two-calls@stdio@2026-07-28", "input-only-for-its-request"),
     warns(IgnoresSupportedRevisions, "handshake/probe-names-revisions@stdio@2025-11-25", "uses-a-supported-revision"),

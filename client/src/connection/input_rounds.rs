@@ -46,7 +46,7 @@ impl Connection {
                 {
                     RequiredInput::Urls(data.unwrap_or_default())
                 }
-                other => return other,
+                other => return other.and_then(|result| self.with_known_type(result)),
             };
             if round == ROUNDS {
                 return Err(CallError::TooManyRounds { limit: ROUNDS });

@@ -148,7 +148,16 @@ impl Connection {
         params: Option<Value>,
         timeouts: RequestTimeouts,
     ) -> Result<Value, CallError> {
-        self.send(method, params, None).await?.response(&timeouts).await
+        self.send(method, params, None).await?.response(&timeouts).await.and_then(|result| self.with_known_type(result))
+    }
+
+    /// Rejects a result with a `resultType` that the client does not know (2026-07-28, basic, "Responses").
+    pub(super) fn with_known_type(&self, result: Value) -> Result<Value, CallError> {
+        let kind = result.get("resultType").and_then(Value::as_str).unwrap_or("complete");
+        if !self.rules().input_rounds || ["complete", "input_required", "task"].contains(&kind) {
+            return Ok(result);
+        }
+        Err(CallError::MalformedResult { detail: format!("`resultType` is `{kind}`, which this client does not know") })
     }
 
     /// The error for a connection that has ended, with the reason.
