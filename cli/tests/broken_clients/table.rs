@@ -163,6 +163,7 @@ pub(crate) const ROWS: &[Row] = &[
     warns(NeverComesBack, "http/polled-answer@streamable-http@2025-11-25", "steps[0].call"),
     warns(NeverComesBack, "http/broken-stream@streamable-http@2025-06-18", "expect.frames[0]"),
     warns(ComesBackTooSoon, "http/polled-answer@streamable-http@2025-11-25", "steps[0].call.not_before"),
+    warns(ComesBackToTheFirst, "http/polled-twice@streamable-http@2025-11-25", "resumes-from-the-last-event"),
     fails(ComesBackTooSoon, "http/retry-interval@streamable-http@2025-11-25", "waits-for-retry-interval"),
     fails(NeedsAStream, "http/no-stream-of-its-own@streamable-http@2025-03-26", "connect[mock]"),
     fails(ReopensAtOnce, "http/stream-that-breaks@streamable-http@2025-11-25", "expect.frames[0]"),

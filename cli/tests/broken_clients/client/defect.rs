@@ -43,6 +43,7 @@ pub(crate) enum Defect {
     TakesOnlyObjects,
     NeverComesBack,
     ComesBackTooSoon,
+    ComesBackToTheFirst,
     NeedsAStream,
     ReopensAtOnce,
     WantsNoAnswer,

@@ -311,6 +311,7 @@ impl Http {
 
     async fn read_stream(&self, mut response: Response, id: Option<u64>) -> Result<(), Fault> {
         let mut events = Events::new(self.flaw);
+        let mut first = None;
         for _ in 0..MAX_RECONNECTS {
             let ended = self.read_events(response, id, &mut events).await;
             let Some(last) = events.last_id.clone().filter(|_| self.is_resumable(id)) else { return ended };
@@ -320,6 +321,8 @@ impl Http {
                 events.retry.unwrap_or(RETRY_DELAY)
             };
             tokio::time::sleep(wait).await;
+            let first = first.get_or_insert_with(|| last.clone());
+            let last = if self.flaw.is(Defect::ComesBackToTheFirst) { first.clone() } else { last };
             let resumed = self.execute("GET", self.get().header("last-event-id", last)).await?;
             if !resumed.status().is_success() {
                 return ended;

@@ -101,12 +101,17 @@ fn operation(frame: &Frame) -> Option<(&str, &Value, Option<&Value>)> {
     Some((&frame.server, json.get("method")?, json.pointer("/params/name")))
 }
 
+/// The event after which a stream continues: a resumed stream begins with the one that its request names.
+fn position(frame: &Frame) -> Option<&str> {
+    event_id(frame).or_else(|| header(frame, "last-event-id"))
+}
+
 fn resumes_from_the_last_event(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for get in transcript.client_frames() {
         let Some(given) = header(get, "last-event-id") else { continue };
         let has_event = |connection: &&ConnectionFrames<'_>| {
-            connection.frames.iter().any(|frame| frame.seq < get.seq && event_id(frame) == Some(given))
+            connection.frames.iter().any(|frame| frame.seq < get.seq && position(frame) == Some(given))
         };
         let Some(stream) = transcript.connections().iter().rev().find(has_event) else { continue };
         // What the server sent before the client closed the stream may not have arrived.
@@ -116,7 +121,7 @@ fn resumes_from_the_last_event(transcript: &Transcript<'_>) -> CheckOutcome {
         };
         let before = stream.frames.iter().filter(|frame| frame.seq < broken.seq);
         // The connection may have ended inside the last event.
-        let last: Vec<&str> = before.filter_map(|frame| event_id(frame)).rev().take(2).collect();
+        let last: Vec<&str> = before.filter_map(|frame| position(frame)).rev().take(2).collect();
         let message =
             || format!("the client resumes from the event `{given}`, the last ones are `{}`", last.join("`, `"));
         findings.check(get.seq, if last.contains(&given) { Ok(()) } else { Err(message()) });

@@ -59,4 +59,14 @@ fn a_stream_is_resumed_from_its_last_event() {
     let left = EvidenceBuilder::http(Revision::V2025_11_25).greet().client(call(1, "x")).event("1-0", None);
     not_applicable(id, left.event("1-1", None).verb("GET").with("last-event-id", "1-0"));
     not_applicable(id, broken());
+    let again = |id: &str| {
+        let resumed = broken().verb("GET").with("last-event-id", "1-2").event("1-3", None).event("1-4", None);
+        resumed.mark(ConnectionEvent::ClosedByServer).verb("GET").with("last-event-id", id)
+    };
+    passes(id, again("1-4"));
+    passes(id, again("1-3"));
+    fails(id, again("1-2"), "the last ones are `1-4`, `1-3`");
+    // The stream ended before its first event.
+    let empty = broken().verb("GET").with("last-event-id", "1-2").mark(ConnectionEvent::ClosedByServer);
+    passes(id, empty.verb("GET").with("last-event-id", "1-2"));
 }
