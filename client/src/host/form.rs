@@ -11,12 +11,11 @@ use serde_json::{Map, Value, json};
 const FIELDS: usize = 200;
 /// Maximum size of a compiled pattern in bytes. A larger one is not checked.
 const PATTERN_SIZE: usize = 1 << 20;
-/// Keywords of a field.
-const KEYWORDS: [&str; 14] = [
+/// Keywords of a field, without `pattern`.
+const KEYWORDS: [&str; 13] = [
     "type",
     "enum",
     "oneOf",
-    "pattern",
     "minLength",
     "maxLength",
     "format",
@@ -130,26 +129,14 @@ impl FormField {
         }
         let field =
             Self { name: name.to_owned(), required, default: schema.get("default").cloned(), schema: schema.clone() };
-        field.validator()?;
+        let validator = field.validator()?;
         // An invalid default would be rejected if the user accepts it unchanged.
-        let default = field.default.clone().filter(|default| field.problem_with(default).is_none());
+        let default = field.default.clone().filter(|default| validator.is_valid(default));
         Ok(Self { default, ..field })
     }
 
     fn validator(&self) -> Result<jsonschema::Validator, String> {
-        let mut constraints = bare(&self.schema);
-        // The server chooses the pattern: only an engine that needs linear time is safe. It has no look-around and no
-        // references to groups. The server has to check such a pattern itself.
-        let build = |constraints: &Map<String, Value>| {
-            let patterns = PatternOptions::regex().size_limit(PATTERN_SIZE);
-            let options = jsonschema::options().should_validate_formats(true).with_pattern_options(patterns);
-            options.build(&Value::Object(constraints.clone()))
-        };
-        let built = build(&constraints).or_else(|error| {
-            let is_pattern = constraints.remove("pattern").is_some_and(|pattern| pattern.is_string());
-            if is_pattern { build(&constraints) } else { Err(error) }
-        });
-        built.map_err(|error| format!("invalid schema: {error}"))
+        validator(&Value::Object(bare(&self.schema)))
     }
 
     fn problem_with(&self, value: &Value) -> Option<String> {
@@ -158,9 +145,20 @@ impl FormField {
     }
 }
 
+/// The server chooses the patterns, so only an engine that needs linear time is safe.
+fn validator(schema: &Value) -> Result<jsonschema::Validator, String> {
+    let patterns = PatternOptions::regex().size_limit(PATTERN_SIZE);
+    let options = jsonschema::options().should_validate_formats(true).with_pattern_options(patterns);
+    options.build(schema).map_err(|error| format!("invalid schema: {error}"))
+}
+
 /// The constraints only.
 fn bare(schema: &Map<String, Value>) -> Map<String, Value> {
-    let kept = schema.iter().filter(|(keyword, _)| KEYWORDS.contains(&keyword.as_str()));
+    let kept = schema.iter().filter(|(keyword, value)| match keyword.as_str() {
+        // The engine has no look-around and no references to groups. The server has to check such a pattern itself.
+        "pattern" => !value.is_string() || validator(&json!({ "pattern": value })).is_ok(),
+        keyword => KEYWORDS.contains(&keyword),
+    });
     kept.map(|(keyword, value)| (keyword.clone(), inner(keyword, value))).collect()
 }
 
