@@ -10,11 +10,13 @@ const MODERN: &str = "2026-07-28";
 
 /// Builder of an HTTP client that ignores proxies of the environment. Requests time out after [`TIMEOUT`].
 ///
+/// It knows no certificates, which take a debug build longer to read than most tests take.
+///
 /// `reqwest` is built without a default TLS provider, so this installs ring's. Repeated calls have no effect.
 pub fn http_client_builder() -> ClientBuilder {
     // An error means that a provider is installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder().no_proxy().timeout(TIMEOUT)
+    Client::builder().no_proxy().timeout(TIMEOUT).tls_certs_only([])
 }
 
 /// The client of [`http_client_builder`], which follows redirects.
