@@ -268,12 +268,28 @@ impl PendingCall {
             let task = std::mem::take(&mut result.wire);
             outcome = self.connection.task_result(task, self.id, &left).await.and_then(ToolResult::read);
         }
+        outcome = outcome.and_then(|result| self.with_valid_output(&tool, result));
         end.outcome = Some(match &outcome {
             Ok(result) if result.is_error() => "tool-error",
             Ok(_) => "ok",
             Err(error) => error.kind(),
         });
         outcome
+    }
+
+    /// "Clients SHOULD validate structured results against this schema" (2025-06-18, server/tools#output-schema). A tool
+    /// that changed since the call is not a basis for it.
+    fn with_valid_output(&self, tool: &str, result: ToolResult) -> Result<ToolResult, CallError> {
+        let Some(content) = result.structured().filter(|_| !result.is_error()) else { return Ok(result) };
+        let list = self.connection.known_tools().filter(|_| !self.connection.is_stale());
+        let known = list.as_ref().and_then(|list| list.get(tool));
+        let called = known.filter(|known| self.seen.is_none_or(|seen| seen == known.fingerprint()));
+        match called.and_then(|tool| tool.output_violation(content)) {
+            Some(violation) => Err(CallError::MalformedResult {
+                detail: format!("`structuredContent` violates the output schema of `{tool}`: {violation}"),
+            }),
+            None => Ok(result),
+        }
     }
 }
 

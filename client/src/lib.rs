@@ -49,6 +49,7 @@ mod lifecycle;
 mod tracked;
 mod tracker;
 mod transport;
+mod validation;
 
 pub use call::{CallOptions, PendingCall, ToolResult};
 pub use catalog::ToolCatalog;

@@ -7,10 +7,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use jsonschema::Validator;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{catalog::hints::CacheHints, fingerprint::Fingerprint};
+use crate::{catalog::hints::CacheHints, fingerprint::Fingerprint, validation};
 
 /// A tool of a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub struct Tool {
     /// Computed once, because each call compares it.
     #[serde(skip)]
     fingerprint: OnceLock<Fingerprint>,
+    /// The compiled output schema, if it can be compiled.
+    #[serde(skip)]
+    output: OnceLock<Option<Validator>>,
 }
 
 impl PartialEq for Tool {
@@ -81,7 +85,7 @@ impl Tool {
             wire.remove("outputSchema");
             refuse("`outputSchema` is not an object; the tool is kept without it")
         });
-        Ok((Self { wire, fingerprint: OnceLock::new() }, complaint))
+        Ok((Self { wire, fingerprint: OnceLock::new(), output: OnceLock::new() }, complaint))
     }
 
     /// The server's name of the tool.
@@ -112,6 +116,17 @@ impl Tool {
     #[must_use]
     pub fn output_schema(&self) -> Option<&Map<String, Value>> {
         self.wire.get("outputSchema")?.as_object()
+    }
+
+    /// Where and how structured content violates the output schema. `None` also if there is none, or one that cannot be
+    /// compiled, for example because its dialect is unknown.
+    pub(crate) fn output_violation(&self, content: &Value) -> Option<String> {
+        let compile = || {
+            let schema = self.wire.get("outputSchema").filter(|schema| schema.is_object())?;
+            validation::options().build(schema).ok()
+        };
+        let error = self.output.get_or_init(compile).as_ref()?.validate(content).err()?;
+        Some(format!("{}: {}", error.instance_path(), error.masked()))
     }
 
     /// The annotations, which are hints only.
@@ -223,5 +238,36 @@ mod tests {
         let items = (0..5).map(|n| json!({"name": n.to_string(), "inputSchema": {}})).collect();
         assert!(collector.take_page(items, 3).is_empty());
         assert_eq!(collector.finish().tools.len(), 3);
+    }
+
+    #[test]
+    fn structured_content_is_checked_by_the_output_schema() {
+        let violation = |schema: Value, content: Value| {
+            let tool = json!({"name": "t", "inputSchema": {}, "outputSchema": schema});
+            Tool::read(tool).unwrap().0.output_violation(&content)
+        };
+        let schema = || json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        assert_eq!(violation(schema(), json!({"n": 1, "more": true})), None);
+        assert_eq!(violation(schema(), json!({"n": "1"})).unwrap(), "/n: value is not of type \"integer\"");
+        assert!(violation(schema(), json!({})).is_some());
+        // 2026-07-28 has schemas of any type.
+        assert!(violation(json!({"type": "array", "items": {"type": "number"}}), json!([1, "2"])).is_some());
+        assert_eq!(violation(json!({"type": "array", "items": {"type": "number"}}), json!([1, 2])), None);
+        // `format` is an annotation in 2020-12.
+        assert_eq!(violation(json!({"properties": {"at": {"format": "date-time"}}}), json!({"at": "noon"})), None);
+        // These cannot be compiled.
+        for odd in [
+            json!({"$schema": "https://example.com/dialect", "required": ["n"]}),
+            json!({"$ref": "https://example.com/schema"}),
+            json!({"$ref": "file:///etc/hostname"}),
+            json!({"properties": {"n": {"pattern": "^(?!no)"}}}),
+            json!({"type": "whatever"}),
+        ] {
+            assert_eq!(violation(odd.clone(), json!({})), None, "{odd}");
+        }
+        // Schemas that refer to themselves end.
+        for endless in [json!({"$ref": "#"}), json!({"allOf": [{"$ref": "#"}]}), json!({"not": {"$ref": "#"}})] {
+            let _ = violation(endless, json!({"n": 1}));
+        }
     }
 }

@@ -152,8 +152,10 @@ fn elicitation(params: &Value, support: HostSupport) -> Result<HostRequestKind, 
 
 fn sampling(params: Value, support: HostSupport) -> Result<HostRequestKind, ErrorData> {
     let Value::Object(params) = params else { return Err(invalid("`params` is missing")) };
-    if !params.get("messages").is_some_and(Value::is_array) {
-        return Err(invalid("`messages` is missing"));
+    let messages = params.get("messages").and_then(Value::as_array).ok_or_else(|| invalid("`messages` is missing"))?;
+    // "Tool results mixed with other content: -32602 (Invalid params)" (2025-11-25, sampling, "Error Handling").
+    if messages.iter().any(has_mixed_results) {
+        return Err(invalid("a message has tool results and other content"));
     }
     // "The client MUST return an error if this field is provided but ClientCapabilities.sampling.tools is not declared"
     // (2025-11-25, schema, `CreateMessageRequestParams.tools`).
@@ -161,4 +163,10 @@ fn sampling(params: Value, support: HostSupport) -> Result<HostRequestKind, Erro
         return Err(invalid("the client has not declared sampling with tools"));
     }
     Ok(HostRequestKind::Sampling { params })
+}
+
+fn has_mixed_results(message: &Value) -> bool {
+    let blocks = message.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let results = blocks.iter().filter(|block| block.get("type").is_some_and(|kind| kind == "tool_result")).count();
+    results > 0 && results < blocks.len()
 }

@@ -4,13 +4,12 @@
 //! A JSON Schema validator checks the constraints. Schemas that the specification excludes (nesting, references) are
 //! rejected first.
 
-use jsonschema::PatternOptions;
 use serde_json::{Map, Value, json};
+
+use crate::validation;
 
 /// Maximum number of fields.
 const FIELDS: usize = 200;
-/// Maximum size of a compiled pattern in bytes. A larger one is not checked.
-const PATTERN_SIZE: usize = 1 << 20;
 /// Keywords of a field, without `pattern`.
 const KEYWORDS: [&str; 13] = [
     "type",
@@ -145,11 +144,8 @@ impl FormField {
     }
 }
 
-/// The server chooses the patterns, so only an engine that needs linear time is safe.
 fn validator(schema: &Value) -> Result<jsonschema::Validator, String> {
-    let patterns = PatternOptions::regex().size_limit(PATTERN_SIZE);
-    let options = jsonschema::options().should_validate_formats(true).with_pattern_options(patterns);
-    options.build(schema).map_err(|error| format!("invalid schema: {error}"))
+    validation::options().should_validate_formats(true).build(schema).map_err(|error| format!("invalid schema: {error}"))
 }
 
 /// The constraints only.

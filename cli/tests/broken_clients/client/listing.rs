@@ -24,6 +24,8 @@ pub(crate) struct Listing {
     pub(crate) tools: Vec<Value>,
     /// The rejected tools: `{ name, reason }`.
     pub(crate) rejected: Vec<Value>,
+    /// Whether the first page has a lifetime.
+    pub(crate) is_fresh: bool,
     names: HashSet<String>,
 }
 
@@ -62,6 +64,7 @@ pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
             Err(_) if flaw.is(Defect::HidesErrorOnPageTwo) && !cursors.is_empty() => return Ok(listing),
             page => page?,
         };
+        listing.is_fresh |= pages == 1 && page["ttlMs"].as_u64() > Some(0);
         let Some(tools) = page["tools"].as_array() else {
             return Err(Fault::new("malformed-result", "the page holds no list of tools"));
         };
@@ -70,6 +73,9 @@ pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
         tools.iter().for_each(|tool| listing.add(tool, with_headers));
         connection.learn(tools);
         connection.misuse(tools).await?;
+        if flaw.is(Defect::NeedsItsDialect) && tools.iter().any(|tool| tool.to_string().contains("dialects.invalid")) {
+            return Err(Fault::new("malformed-result", "a schema has an unknown dialect"));
+        }
         let rejects = flaw.is(Defect::BadToolDropsList) || flaw.has(Habit::RejectsInvalidLists);
         if rejects && !listing.rejected.is_empty() {
             return Err(Fault::new("malformed-result", "a tool makes no sense"));

@@ -101,6 +101,7 @@ impl User {
                 user["url"].as_str().map(|choice| json!({ "action": choice }))
             }
             "elicitation/create" => user.get("form").map(|choice| self.form(choice, &params["requestedSchema"])),
+            "sampling/createMessage" if has_mixed_results(params) && !self.flaw.is(Defect::AnswersMixedResults) => None,
             "sampling/createMessage" if params.get("tools").is_none() => {
                 let text = user["sampling"].as_str()?;
                 let role = if self.flaw.is(Defect::SpeaksAsTheUser) { "user" } else { "assistant" };
@@ -140,4 +141,14 @@ impl User {
         }
         json!({ "action": "accept", "content": content })
     }
+}
+
+/// Whether a message has tool results and other content (2025-11-25, client/sampling, error handling).
+fn has_mixed_results(params: &Value) -> bool {
+    let messages = params["messages"].as_array().into_iter().flatten();
+    let contents = messages.filter_map(|message| message["content"].as_array());
+    contents.into_iter().any(|blocks| {
+        let results = blocks.iter().filter(|block| block["type"] == "tool_result").count();
+        results > 0 && results < blocks.len()
+    })
 }

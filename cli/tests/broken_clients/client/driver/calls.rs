@@ -8,7 +8,22 @@ use crate::client::{connection::RequestTimeouts, defect::Defect, drift, fault::F
 
 impl Driver<'_> {
     pub(super) async fn call(&self, step: &Value) -> Result<Value, Fault> {
-        ended(self.begin(step)?).await
+        let result = ended(self.begin(step)?).await?;
+        self.check_output(step, &result)?;
+        Ok(result)
+    }
+
+    /// Fails if the structured content violates the output schema of the tool (2025-06-18, server/tools, output schema).
+    fn check_output(&self, step: &Value, result: &Value) -> Result<(), Fault> {
+        let (server, tool) = self.resolve(step)?;
+        let listing = self.latest.get(&server).filter(|_| !self.flaw.is(Defect::TrustsStructuredContent));
+        let schema = listing.and_then(|listing| listing.tool(&tool)?.get("outputSchema"));
+        let validator = schema.and_then(|schema| jsonschema::draft202012::new(schema).ok());
+        let content = result.get("structuredContent").filter(|_| result["isError"] != true);
+        match validator.zip(content).is_some_and(|(validator, content)| !validator.is_valid(content)) {
+            true => Err(Fault::new("malformed-result", "the structured content violates the output schema")),
+            false => Ok(()),
+        }
     }
 
     /// Sends a call, unless the tool has changed since it was listed.

@@ -69,7 +69,8 @@ impl Driver<'_> {
             }
         }
         let key = uri.as_str().unwrap_or_default().to_lowercase();
-        if self.flaw.is(Defect::ConfusesCache)
+        let key = if self.flaw.is(Defect::KeepsReads) { uri.to_string() } else { key };
+        if (self.flaw.is(Defect::ConfusesCache) || self.flaw.is(Defect::KeepsReads))
             && let Some(cached) = self.cached.get(&key)
         {
             return Ok(cached.clone());

@@ -20,6 +20,11 @@ impl Driver<'_> {
             let tools = listing.tools.iter().map(|tool| json!({ "server": name, "name": tool["name"] }));
             return Ok(json!({ "tools": tools.collect::<Vec<_>>(), "rejected": [] }));
         }
+        if self.flaw.is(Defect::OneLifetimeForAllPages)
+            && let Some(name) = self.latest.iter().find(|(_, listing)| listing.is_fresh).map(|(name, _)| name.clone())
+        {
+            return Ok(json!({ "tools": self.name(&[name]) }));
+        }
         let wanted = self.connections.iter().filter(|(name, _)| server.is_none_or(|server| server == *name));
         let lists = join_all(wanted.map(|(name, one)| async move { (name.clone(), list(one).await) })).await;
         let (mut listed, mut rejected, mut failed) = (Vec::new(), Vec::new(), Vec::new());

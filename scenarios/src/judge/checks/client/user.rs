@@ -59,6 +59,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(sampling_tools_rejected),
     },
     Check {
+        id: "mixed-tool-results-rejected",
+        requirement: "client/mixed-tool-results-rejected",
+        scope: Scope::Always,
+        expected: "sampling gets an error if a message has tool results and other content",
+        rule: Rule::Case(mixed_tool_results_rejected),
+    },
+    Check {
         id: "content-only-if-accepted",
         requirement: "client/content-only-if-accepted",
         scope: Scope::Always,
@@ -266,6 +273,20 @@ fn sampling_tools_rejected(transcript: &Transcript<'_>) -> CheckOutcome {
         answer.method == "sampling/createMessage" && with_tools(answer) && !answer.declares("/sampling/tools")
     };
     each(transcript, applies, |answer| answer.result.map(|_| "sampling with tools got a result".to_owned()))
+}
+
+fn mixed_tool_results_rejected(transcript: &Transcript<'_>) -> CheckOutcome {
+    let is_mixed = |message: &Value| {
+        let blocks = message.get("content").and_then(Value::as_array).into_iter().flatten();
+        let (results, others): (Vec<_>, Vec<_>) =
+            blocks.partition(|block| block.get("type").is_some_and(|kind| kind == "tool_result"));
+        !results.is_empty() && !others.is_empty()
+    };
+    let applies = |answer: &Answer<'_>| {
+        let messages = answer.param("messages").and_then(Value::as_array);
+        answer.method == "sampling/createMessage" && messages.is_some_and(|messages| messages.iter().any(is_mixed))
+    };
+    each(transcript, applies, |answer| answer.result.map(|_| "a message with mixed content got a result".to_owned()))
 }
 
 fn content_only_if_accepted(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -58,6 +58,21 @@ fn tools_in_sampling_are_declared() {
 }
 
 #[test]
+fn mixed_tool_results_are_rejected() {
+    let id = "mixed-tool-results-rejected";
+    let with = |content: Value, answer| {
+        let messages = json!([{"role": "user", "content": content}]);
+        answered(json!({"sampling": {"tools": {}}}), "sampling/createMessage", json!({"messages": messages}), answer)
+    };
+    let (text, found) = (json!({"type": "text", "text": "x"}), json!({"type": "tool_result", "toolUseId": "a"}));
+    passes(id, with(json!([text, found]), error("q", -32602)));
+    fails(id, with(json!([found, text]), result("q", json!({}))), "mixed content");
+    not_applicable(id, with(json!([found, found]), result("q", json!({}))));
+    not_applicable(id, with(json!([text, text]), result("q", json!({}))));
+    not_applicable(id, with(text, result("q", json!({}))));
+}
+
+#[test]
 fn content_belongs_to_accepted_forms() {
     let id = "content-only-if-accepted";
     passes(id, form(json!({"action": "accept", "content": {"n": 1}})));
