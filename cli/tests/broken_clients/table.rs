@@ -239,6 +239,21 @@ pub(crate) const ROWS: &[Row] = &[
     fails(OmitsResourceOfTokens, "authorization/no-scopes@streamable-http@2026-07-28", "requests-name-the-resource"),
     fails(NamesAnotherResource, "authorization/no-scopes@streamable-http@2025-11-25", "resource-is-the-server"),
     warns(OmitsState, "authorization/no-scopes@streamable-http@2025-11-25", "authorization-has-state"),
+    fails(
+        RepeatsVerifier,
+        "authorization/expired-without-refresh@streamable-http@2026-07-28",
+        "authorization-has-pkce",
+    ),
+    fails(
+        KeepsFirstRefreshToken,
+        "authorization/rotated-refresh-token@streamable-http@2025-11-25",
+        "newest-refresh-token-used",
+    ),
+    fails(
+        OmitsResourceOfRefreshes,
+        "authorization/expired-token@streamable-http@2026-07-28",
+        "requests-name-the-resource",
+    ),
     warns(RepeatsState, "authorization/expired-without-refresh@streamable-http@2026-07-28", "authorization-has-state"),
     warns(IgnoresState, "authorization/wrong-state@streamable-http@2025-11-25", "state-verified"),
     warns(IgnoresState, "authorization/missing-state@streamable-http@2026-07-28", "state-verified"),

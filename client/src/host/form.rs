@@ -145,7 +145,10 @@ impl FormField {
 }
 
 fn validator(schema: &Value) -> Result<jsonschema::Validator, String> {
-    validation::options().should_validate_formats(true).build(schema).map_err(|error| format!("invalid schema: {error}"))
+    validation::options()
+        .should_validate_formats(true)
+        .build(schema)
+        .map_err(|error| format!("invalid schema: {error}"))
 }
 
 /// The constraints only.

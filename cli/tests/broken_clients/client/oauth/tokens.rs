@@ -116,7 +116,8 @@ impl OAuth {
         let registered = self.registered(&found.server).await?;
         let scopes = self.scopes(found, challenge).join(" ");
         let is_fixed = self.flaw.is(Defect::RepeatsState);
-        let (state, verifier) = (if is_fixed { "state".to_owned() } else { self.random() }, self.random());
+        let state = if is_fixed { "state".to_owned() } else { self.random() };
+        let verifier = if self.flaw.is(Defect::RepeatsVerifier) { "v".repeat(43) } else { self.random() };
         let is_plain = self.flaw.is(Defect::UsesPlainPkce);
         let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
         let resource = self.resource(found);
@@ -204,10 +205,11 @@ impl OAuth {
         let (Some(refresh), Some(registered)) = (refresh, registered) else { return false };
         // The authorization server may have changed.
         let found = self.discover(challenge).await;
-        if !found.is_ok_and(|found| found.server["issuer"] == registered.issuer) {
-            return false;
+        let Some(found) = found.ok().filter(|found| found.server["issuer"] == registered.issuer) else { return false };
+        let mut form = vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh)];
+        if !self.flaw.is(Defect::OmitsResourceOfRefreshes) {
+            form.push(("resource", self.resource(&found)));
         }
-        let form = vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh)];
         self.request_token(&registered, form).await.is_ok()
     }
 
@@ -231,7 +233,9 @@ impl OAuth {
         let answer = self.json(request).await?;
         let mut session = self.session();
         session.token = Some(text(&answer, "access_token")?);
-        session.refresh = answer["refresh_token"].as_str().map(str::to_owned);
+        if session.refresh.is_none() || !self.flaw.is(Defect::KeepsFirstRefreshToken) {
+            session.refresh = answer["refresh_token"].as_str().map(str::to_owned);
+        }
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 use url::Url;
 
-use super::{NO_AUTHORIZATION, server_metadata};
+use super::{NO_AUTHORIZATION, REFRESH, server_metadata};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{
@@ -97,7 +97,7 @@ fn registration_has_application_type(transcript: &Transcript<'_>) -> CheckOutcom
 fn registration_has_refresh_grant(transcript: &Transcript<'_>) -> CheckOutcome {
     let exchanges = transcript.authorization();
     let asks = exchanges.with_kind(Authorization).any(|one| one.scopes().contains(&"offline_access"));
-    if !asks && exchanges.with_grant("refresh_token").next().is_none() {
+    if !asks && exchanges.with_grant(REFRESH).next().is_none() {
         return CheckOutcome::not_applicable("the client uses no refresh tokens");
     }
     let fault = |body: &&Value| {

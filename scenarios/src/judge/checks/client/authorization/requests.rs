@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 use url::Url;
 
-use super::{CODE, NO_AUTHORIZATION, NO_TOKEN_REQUEST, server_metadata};
+use super::{CODE, NO_AUTHORIZATION, NO_TOKEN_REQUEST, REFRESH, server_metadata};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{
@@ -20,7 +20,7 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         id: "authorization-has-pkce",
         requirement: "authorization/pkce",
         scope: Scope::Always,
-        expected: "an authorization request has a `code_challenge`",
+        expected: "each authorization request has a `code_challenge` of its own",
         rule: Rule::Case(authorization_has_pkce),
     },
     Check {
@@ -97,10 +97,7 @@ fn each_authorization(
 }
 
 fn authorization_has_pkce(transcript: &Transcript<'_>) -> CheckOutcome {
-    each_authorization(transcript, |one| {
-        let is_missing = one.parameter("code_challenge").is_none_or(str::is_empty);
-        is_missing.then(|| "an authorization request has no `code_challenge`".to_owned())
-    })
+    each_of_its_own(transcript, "code_challenge")
 }
 
 fn pkce_uses_s256(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -128,7 +125,8 @@ fn code_requests<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item =
 }
 
 fn requests_name_the_resource(transcript: &Transcript<'_>) -> CheckOutcome {
-    let requests = code_requests(transcript).map(|one| (one.seq(), one));
+    let refreshes = transcript.authorization().with_grant(REFRESH);
+    let requests = code_requests(transcript).chain(refreshes).map(|one| (one.seq(), one));
     let fault = |one: &&AuthorizationExchange<'_>| {
         let noun = if one.kind == Token { "a token request" } else { "an authorization request" };
         one.parameter("resource").is_none().then(|| format!("{noun} has no `resource`"))
@@ -176,12 +174,17 @@ fn is_parent(resource: &Url, server: &Url) -> bool {
 }
 
 fn authorization_has_state(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_of_its_own(transcript, "state")
+}
+
+/// Whether each authorization request has a value for a parameter that no other one has.
+fn each_of_its_own(transcript: &Transcript<'_>, name: &str) -> CheckOutcome {
     let mut findings = Findings::default();
     let mut seen = HashSet::new();
     for one in transcript.authorization().with_kind(Authorization) {
-        let result = match one.parameter("state").filter(|state| !state.is_empty()) {
-            None => Err("an authorization request has no `state`".to_owned()),
-            Some(state) if !seen.insert(state) => Err("two authorization requests have the same `state`".to_owned()),
+        let result = match one.parameter(name).filter(|value| !value.is_empty()) {
+            None => Err(format!("an authorization request has no `{name}`")),
+            Some(value) if !seen.insert(value) => Err(format!("two authorization requests have the same `{name}`")),
             Some(_) => Ok(()),
         };
         findings.check(one.seq(), result);

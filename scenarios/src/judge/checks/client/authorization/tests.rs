@@ -36,6 +36,8 @@ struct Flow {
     authorization: BTreeMap<&'static str, &'static str>,
     redirect: &'static str,
     token: BTreeMap<&'static str, &'static str>,
+    /// The parameters of later requests with a refresh token, and the status of each response.
+    refresh: (BTreeMap<&'static str, &'static str>, Vec<u16>),
     /// The header of the token request.
     token_header: Option<&'static str>,
     access: &'static str,
@@ -88,6 +90,10 @@ impl Default for Flow {
                 ("code_verifier", "v"),
                 ("resource", "http://127.0.0.1:1/mcp"),
             ]),
+            refresh: (
+                BTreeMap::from([("grant_type", "refresh_token"), ("resource", "http://127.0.0.1:1/mcp")]),
+                vec![200, 200],
+            ),
             token_header: None,
             access: "/mcp",
             rejections: 0,
@@ -188,6 +194,10 @@ impl Flow {
             all.add("oauth:rejected", ("POST", "/mcp"), &[mcp, ("authorization", "Bearer [secret]")], message());
             all.answer(401, &[("www-authenticate", "Bearer error=\"invalid_token\"")], None);
         }
+        for status in &self.refresh.1 {
+            all.add("oauth:server", ("POST", "/token"), &[server], Body::Text(encoded(&self.refresh.0)));
+            all.answer(*status, &[], Some(&json!({ "access_token": "[secret]", "refresh_token": "[secret]" })));
+        }
         let header = self.later_header.map(|value| ("authorization", value));
         let headers: Vec<_> = [Some(mcp), header].into_iter().flatten().collect();
         all.add("mock", ("POST", "/mcp"), &headers, message());
@@ -217,7 +227,7 @@ impl Flow {
     /// A later authorization request with these scopes and this state.
     fn again(&mut self, scope: &'static str, state: &'static str) {
         let mut second = self.authorization.clone();
-        second.extend([("scope", scope), ("state", state)]);
+        second.extend([("scope", scope), ("state", state), ("code_challenge", "d")]);
         self.second = Some(second);
     }
 }
@@ -251,10 +261,15 @@ const FAULTS: &[(&str, Change)] = &[
         flow.second_server = "oauth:successor";
     }),
     ("authorization-has-pkce", |flow| flow.ask("code_challenge", "")),
+    ("authorization-has-pkce", |flow| {
+        flow.again("a b", "s2");
+        flow.second.as_mut().and_then(|second| second.insert("code_challenge", "c"));
+    }),
     ("pkce-uses-s256", |flow| flow.ask("code_challenge_method", "")),
     ("token-request-has-verifier", |flow| flow.redeem("code_verifier", "")),
     ("requests-name-the-resource", |flow| flow.ask("resource", "")),
     ("requests-name-the-resource", |flow| flow.redeem("resource", "")),
+    ("requests-name-the-resource", |flow| drop(flow.refresh.0.remove("resource"))),
     ("resource-is-the-server", |flow| flow.redeem("resource", "http://127.0.0.1:1/other")),
     ("resource-is-the-server", |flow| flow.redeem("resource", "http://127.0.0.1:1/mcp#part")),
     ("resource-without-slash", |flow| flow.redeem("resource", "http://127.0.0.1:1/mcp/")),
@@ -281,6 +296,7 @@ const FAULTS: &[(&str, Change)] = &[
     ("step-up-limited", |flow| flow.rejections = 6),
     ("offline-access-if-supported", |flow| flow.ask("scope", "a b offline_access")),
     ("authorization-completes", |flow| flow.stops = (false, true)),
+    ("newest-refresh-token-used", |flow| flow.refresh.1 = vec![200, 400]),
     ("token-in-header", |flow| flow.access = "/mcp?access_token=[secret]"),
     ("every-request-authorized", |flow| flow.later_header = None),
     ("token-only-to-the-resource", |flow| flow.token_header = Some("Bearer [secret]")),
@@ -321,7 +337,7 @@ const HABITS: &[(&str, Change)] = &[
         flow.again("a b", "s2");
         flow.second_server = "oauth:successor";
     }),
-    ("authorization-has-pkce", |_| ()),
+    ("authorization-has-pkce", |flow| flow.again("a b", "s2")),
     ("pkce-uses-s256", |_| ()),
     ("token-request-has-verifier", |_| ()),
     ("requests-name-the-resource", |_| ()),
@@ -354,6 +370,9 @@ const HABITS: &[(&str, Change)] = &[
     ("step-up-limited", |flow| flow.rejections = 3),
     ("offline-access-if-supported", |_| ()),
     ("authorization-completes", |_| ()),
+    ("newest-refresh-token-used", |_| ()),
+    // The server is not ready.
+    ("newest-refresh-token-used", |flow| flow.refresh.1 = vec![200, 503, 200]),
     ("token-in-header", |_| ()),
     ("every-request-authorized", |_| ()),
     ("every-request-authorized", |flow| (flow.expires, flow.later_header) = (true, None)),

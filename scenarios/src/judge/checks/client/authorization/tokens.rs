@@ -1,6 +1,6 @@
 //! Use of access tokens.
 
-use super::NO_TOKEN_REQUEST;
+use super::{NO_TOKEN_REQUEST, REFRESH};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{
@@ -19,6 +19,13 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "the client obtains a token, and the server accepts it",
         rule: Rule::Case(authorization_completes),
+    },
+    Check {
+        id: "newest-refresh-token-used",
+        requirement: "authorization/rotated-refresh-token",
+        scope: Scope::Named,
+        expected: "a refresh token is not used after the server has replaced it",
+        rule: Rule::Case(newest_refresh_token_used),
     },
     Check {
         id: "token-in-header",
@@ -63,6 +70,23 @@ fn authorization_completes(transcript: &Transcript<'_>) -> CheckOutcome {
     let last = exchanges.apart_from_access().last();
     let observed = "the server accepted no request with a token";
     CheckOutcome::failed(observed, last.map(AuthorizationExchange::frames).unwrap_or_default())
+}
+
+/// Recordings hide refresh tokens. The server rejects one that it has replaced, so a client whose refreshes were accepted has
+/// used the newest ones.
+fn newest_refresh_token_used(transcript: &Transcript<'_>) -> CheckOutcome {
+    let replaces = |one: &&AuthorizationExchange<'_>| {
+        one.is_accepted() && one.document().is_some_and(|document| document.contains_key("refresh_token"))
+    };
+    let exchanges = transcript.authorization();
+    let first = exchanges.with_grant(REFRESH).find(replaces).and_then(|one| one.response);
+    let later = exchanges.with_grant(REFRESH).filter(|one| first.is_some_and(|first| one.seq() > first.seq));
+    let fault = |one: &&AuthorizationExchange<'_>| {
+        (one.status() == Some(400))
+            .then(|| "the server rejected a refresh token after it had issued a newer one".into())
+    };
+    let later = later.map(|one| (one.seq(), one));
+    Findings::from_each(later, fault).or_not_applicable("requests", "no refresh token was used after another one")
 }
 
 fn token_in_header(transcript: &Transcript<'_>) -> CheckOutcome {
