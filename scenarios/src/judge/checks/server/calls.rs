@@ -18,7 +18,7 @@ use crate::{
 
 /// A call without a response that was cancelled sooner than this, in microseconds, may just be slow.
 const PATIENCE_US: u64 = 8_000_000;
-/// The same, if an equal call was fast.
+/// The same, if an equal call was fast, or any call of the tool and this one has invalid arguments.
 const PATIENCE_WITH_FAST_US: u64 = 4_500_000;
 /// A call with a later response is slow.
 const LATE_US: u64 = 1_000_000;
@@ -254,6 +254,13 @@ fn fails_anyway(calls: &[Call<'_, '_>], call: &Call<'_, '_>) -> bool {
 /// The calls with a response, each with the rule of the input schema that its arguments violate, if they violate one. Another
 /// check judges missing responses.
 fn validated<'c, 't, 'a>(calls: &'c [Call<'t, 'a>]) -> Vec<(&'c Call<'t, 'a>, Option<String>)> {
+    with_violations(calls.iter().filter(|call| call.request.response.is_some()))
+}
+
+/// Calls, each with the rule of the input schema that its arguments violate, if they violate one.
+fn with_violations<'c, 't: 'c, 'a: 'c>(
+    calls: impl Iterator<Item = &'c Call<'t, 'a>>,
+) -> Vec<(&'c Call<'t, 'a>, Option<String>)> {
     let mut validators = HashMap::new();
     let none = json!({});
     let violation = |call: &'c Call<'t, 'a>| {
@@ -262,7 +269,7 @@ fn validated<'c, 't, 'a>(calls: &'c [Call<'t, 'a>]) -> Vec<(&'c Call<'t, 'a>, Op
         let error = validator.as_ref()?.validate(call.request.param("arguments").unwrap_or(&none)).err();
         Some((call, error.map(|error| error.to_string().chars().take(160).collect())))
     };
-    calls.iter().filter(|call| call.request.response.is_some()).filter_map(violation).collect()
+    calls.filter_map(violation).collect()
 }
 
 /// Judges the calls whose arguments violate the input schema. The fault gets the violated rule.
@@ -544,9 +551,16 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
         request.response.is_some_and(|response| response.at_us() < request.request.at_us() + LATE_US)
     };
     let fast: HashSet<(&str, String)> = calls.iter().filter(is_fast).map(Call::kind).collect();
+    let open = || calls.iter().filter(|call| call.request.response.is_none());
+    // What a tool refuses needs no more time than what it does.
+    let invalid = with_violations(open()).into_iter().filter(|(call, violation)| {
+        violation.is_some() && calls.iter().any(|one| one.name == call.name && one.success().is_some() && is_fast(&one))
+    });
+    let invalid: HashSet<u64> = invalid.map(|(call, _)| call.request.request.seq()).collect();
     let is_lost = |call: &Call<'_, '_>| {
         let has_fast = call.request.response.is_none() && fast.contains(&call.kind());
-        let patience_us = if has_fast { PATIENCE_WITH_FAST_US } else { PATIENCE_US };
+        let is_quick = has_fast || invalid.contains(&call.request.request.seq());
+        let patience_us = if is_quick { PATIENCE_WITH_FAST_US } else { PATIENCE_US };
         let request = call.request.request;
         let given_up = request.id().and_then(|id| cancelled.get(&id.to_string()).copied());
         let given_up = given_up.or_else(|| closed_at(transcript, request.frame));
@@ -568,8 +582,10 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
         let message = || format!("the call of `{}` has no response", call.name);
         match is_lost(call) {
             false => findings.saw(call.request.last_frame()),
-            // Several tools without a response, or with a late one, wait for the same network.
-            true if hint == Some(true) || (hint.is_none() && waiting.len() > 1) => {
+            // Several tools without a response, or with a late one, wait for the same network. A refusal needs none.
+            true if hint == Some(true)
+                || (hint.is_none() && waiting.len() > 1 && !invalid.contains(&call.request.request.seq())) =>
+            {
                 findings.known(call.request.last_frame(), format!("{}, and it may wait for its network", message()));
             }
             true => findings.check(call.request.last_frame(), Err(message())),

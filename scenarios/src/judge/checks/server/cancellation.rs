@@ -8,7 +8,7 @@ use crate::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{
             IdKey, Message, RequestResponse, Session, Transcript,
-            http::{SESSION_HEADER, header, media_type},
+            http::{SESSION_HEADER, header, media_type, status},
         },
     },
     peer::TOO_SLOW,
@@ -47,7 +47,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "survives-cancellation",
         requirement: "cancellation/races",
         scope: Scope::Named,
-        expected: "the server still responds after late, unknown and malformed cancellations",
+        expected: "the server accepts late cancellations, and still responds after late, unknown and malformed ones",
         rule: Rule::Case(survives),
     },
     Check {
@@ -226,11 +226,29 @@ fn survives(transcript: &Transcript<'_>) -> CheckOutcome {
     let Some(later) = transcript.requests().last().filter(|request| request.request.seq() > last.seq()) else {
         return CheckOutcome::Blocked("no request was sent afterwards".to_owned());
     };
+    let refused = late_cancellations(transcript)
+        .find_map(|cancel| Some((cancel, status(transcript.reply(cancel.frame)?).filter(|status| *status >= 400)?)));
+    if let Some((cancel, status)) = refused {
+        let message = format!("the status of the cancellation of a request with a response is {status}");
+        return CheckOutcome::failed(message, vec![cancel.seq()]);
+    }
     let frames = [vec![last.seq()], later.frames()].concat();
     match later.response {
         Some(_) => CheckOutcome::passed("a later request is answered", frames),
         None => CheckOutcome::failed(NO_RESPONSE, frames),
     }
+}
+
+/// The cancellations by the client of requests that had a response. The server has no reason to reject them: a client cannot know
+/// that it is late.
+fn late_cancellations<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> {
+    transcript.sessions().iter().flat_map(|session| {
+        cancellations(session.client_messages()).filter(|cancel| {
+            let request = cancel.cancels().map(IdKey::new).and_then(|id| session.requests_with(id).next());
+            let response = request.and_then(|request| session.answer(&request));
+            response.is_some_and(|response| response.seq() < cancel.seq())
+        })
+    })
 }
 
 fn own(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -85,6 +85,8 @@ const SLOW_CALL_US: u64 = 2_000_000;
 const MAX_DELAY: u64 = 50;
 /// When so many streams that resume one end without the response, there is none.
 const MANY_RESUMPTIONS: usize = 15;
+/// The scheme of the resources that the workbench reads and no server has.
+const NO_RESOURCE: &str = "workbench-test:";
 /// The methods that execute code of the server's author.
 const SLOW_METHODS: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "completion/complete"];
 
@@ -279,11 +281,19 @@ pub(super) fn resumptions<'t, 'a>(
     found
 }
 
-/// The method of a request, and the name of the tool or prompt that it is about. Resources are not among them, since reading
-/// one may take different times.
+/// The method of a request, and what it is about: a tool, a prompt, any completion, or a resource that no server has. Other
+/// resources are not among them, since reading one may take different times.
 fn target_of<'a>(request: &Message<'a>) -> Option<(&'a str, &'a str)> {
-    let method = request.method().filter(|method| matches!(*method, "tools/call" | "prompts/get"))?;
-    Some((method, request.param("name")?.as_str()?))
+    let method = request.method()?;
+    let target = match method {
+        "tools/call" | "prompts/get" => request.param("name")?.as_str()?,
+        "completion/complete" => method,
+        "resources/read" => {
+            request.param("uri")?.as_str().filter(|uri| uri.starts_with(NO_RESOURCE)).and(Some(NO_RESOURCE))?
+        }
+        _ => return None,
+    };
+    Some((method, target))
 }
 
 /// Over stdio, the frames after which a connection has no message of the server any more, if its last one is a response to a
@@ -325,10 +335,10 @@ fn latencies<'a>(transcript: &Transcript<'a>) -> HashMap<(&'a str, &'a str), Lat
     let mut latencies: HashMap<_, Latency> = HashMap::new();
     for one in transcript.requests() {
         if let (Some(target), Some(response)) = (target_of(&one.request), one.response) {
-            let latency = latencies.entry(target).or_default();
+            let latency: &mut Latency = latencies.entry(target).or_default();
             latency.longest_us = latency.longest_us.max(response.at_us().saturating_sub(one.request.at_us()));
             let is_success = |result: &Value| result.get("isError").is_none_or(|error| *error != true);
-            latency.succeeded |= response.result().is_some_and(is_success);
+            latency.succeeded |= target.1 == NO_RESOURCE || response.result().is_some_and(is_success);
         }
     }
     latencies

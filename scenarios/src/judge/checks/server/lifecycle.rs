@@ -34,6 +34,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(ping),
     },
     Check {
+        id: "ping-does-not-wait-for-calls",
+        requirement: "ping/prompt-during-calls",
+        scope: Scope::Named,
+        expected: "a ping that is sent during a call of a tool has its response before the tool has finished, or in 500 ms",
+        rule: Rule::Case(ping_during_calls),
+    },
+    Check {
         id: "offers-only-what-is-declared",
         requirement: "lifecycle/server-declares-what-it-offers",
         scope: Scope::Named,
@@ -42,6 +49,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
+/// A response that takes no longer, in microseconds, is prompt.
+const PROMPT_US: u64 = 500_000;
 const NO_HANDSHAKE: &str = "there was no handshake with a response";
 
 /// The first request of a method with a response.
@@ -97,6 +106,25 @@ fn ping(transcript: &Transcript<'_>) -> CheckOutcome {
         Some(ping.response.map_or_else(|| NO_RESPONSE.to_owned(), answered))
     };
     Findings::from_each(pings, fault).or_not_applicable("pings", "no ping was sent")
+}
+
+fn ping_during_calls(transcript: &Transcript<'_>) -> CheckOutcome {
+    let calls: Vec<_> = transcript.requests_of("tools/call").collect();
+    let mut findings = Findings::default();
+    for ping in transcript.requests_of("ping") {
+        let (sent, Some(answered)) = (ping.request, ping.response) else { continue };
+        let lasts = |call: &&&RequestResponse<'_>| {
+            call.request.seq() < sent.seq()
+                && call.response.is_some_and(|end| end.seq() > sent.seq() && end.at_us() > sent.at_us() + PROMPT_US)
+        };
+        let Some(call) = calls.iter().find(lasts) else { continue };
+        let waited = call.response.is_some_and(|end| end.seq() < answered.seq());
+        let late_ms = answered.at_us().saturating_sub(sent.at_us()) / 1000;
+        let tool = call.param("name").map_or_else(String::new, brief);
+        let message = || format!("the response to a ping comes after {late_ms} ms, when the call of {tool} has ended");
+        findings.check(answered.seq(), if waited { Err(message()) } else { Ok(()) });
+    }
+    findings.or_not_applicable("pings", "no ping was sent during a call that takes over 500 ms")
 }
 
 fn offers(transcript: &Transcript<'_>) -> CheckOutcome {

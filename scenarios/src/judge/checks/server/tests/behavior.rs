@@ -586,3 +586,21 @@ fn calls_that_wait_for_a_network_are_no_violation() {
     assert!(fails("tool-calls-are-answered", &after(0)));
     assert!(!fails("tool-calls-are-answered", &after(2_000_000)), "the other tool waits too");
 }
+
+#[test]
+fn a_refusal_needs_no_more_time_than_a_call() {
+    let tool = json!({ "name": "a", "inputSchema": { "type": "object", "required": ["x"] } });
+    let call = |arguments: Value| json!({ "name": "a", "arguments": arguments });
+    let open = |arguments: Value, waited_us: u64| {
+        let mut talk = tools(json!([tool])).result("tools/call", call(json!({ "x": 1 })), json!({ "content": [] }));
+        let cancel = note("notifications/cancelled", json!({ "requestId": 50, "reason": crate::peer::TOO_SLOW }));
+        talk = talk.ask(json!({ "jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": call(arguments) }));
+        talk = talk.ask(cancel);
+        talk.0.frames.last_mut().expect("a frame").at_us += waited_us;
+        talk
+    };
+    let id = "tool-calls-are-answered";
+    assert!(fails(id, &open(json!({}), 4_900_000)));
+    assert!(!fails(id, &open(json!({}), 3_000_000)), "the machine may be busy");
+    assert!(!fails(id, &open(json!({ "x": 60 }), 4_900_000)), "other arguments may take longer");
+}

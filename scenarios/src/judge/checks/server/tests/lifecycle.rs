@@ -29,6 +29,37 @@ pub(super) fn table() -> Vec<Row> {
             stdio().result("ping", json!({}), json!({ "pong": true })),
             stdio().result("ping", json!({}), json!({})),
         ),
+        (
+            "ping-does-not-wait-for-calls",
+            ping_during_a_call([(answered(50), 900_000), (answered(51), 0)]),
+            ping_during_a_call([(answered(51), 900_000), (answered(50), 0)]),
+        ),
         ("offers-only-what-is-declared", offers(json!({})), offers(json!({ "tools": {} }))),
     ]
+}
+
+fn answered(id: i64) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": {} })
+}
+
+/// A call 50 and a ping 51, and the responses with the time before each of them in microseconds.
+fn ping_during_a_call(responses: [(Value, u64); 2]) -> Talk {
+    let mut talk = stdio()
+        .ask(json!({ "jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": { "name": "a" } }))
+        .ask(json!({ "jsonrpc": "2.0", "id": 51, "method": "ping" }));
+    let mut delay = 0;
+    for (response, before) in responses {
+        delay += before;
+        talk = talk.says(response);
+        talk.0.frames.last_mut().expect("a frame").at_us += delay;
+    }
+    talk
+}
+
+#[test]
+fn a_short_call_may_delay_a_ping() {
+    let id = "ping-does-not-wait-for-calls";
+    let check = all().find(|check| check.id == id).expect("a check");
+    let talk = ping_during_a_call([(answered(50), 300_000), (answered(51), 0)]);
+    assert!(matches!(run(check, &talk.0), CheckOutcome::NotApplicable(_)));
 }

@@ -219,6 +219,23 @@ fn a_missing_response_has_excuses() {
 }
 
 #[test]
+fn what_a_server_refused_at_once_it_also_refuses_soon_with_other_values() {
+    let id = "requests-are-answered";
+    let open = |talk: Talk, method: &str, params: serde_json::Value| {
+        let mut talk = talk.ask(json!({ "jsonrpc": "2.0", "id": 70, "method": method, "params": params }));
+        talk.0.elapsed_us += 4_000_000;
+        talk
+    };
+    let uri = |uri: &str| json!({ "uri": uri });
+    let refused = || stdio().error("resources/read", uri("workbench-test://a"), -32002);
+    assert!(fails(id, &open(refused(), "resources/read", uri("workbench-test://a%20b"))));
+    assert!(!fails(id, &open(refused(), "resources/read", uri("https://example.com"))), "it may be far away");
+    let completed = || stdio().result("completion/complete", json!({}), json!({ "completion": { "values": [] } }));
+    assert!(fails(id, &open(completed(), "completion/complete", json!({ "ref": {} }))));
+    assert!(!fails(id, &open(stdio(), "completion/complete", json!({ "ref": {} }))), "a completion can be slow");
+}
+
+#[test]
 fn declared_capabilities_of_the_client_permit_requests() {
     let id = "server-asks-only-what-was-declared";
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": { "roots": {} } });

@@ -272,3 +272,18 @@ fn streams_of_requests_without_a_revision_may_begin_with_a_message() {
     let talk = says(post(1), Some("a-1"), reply(1));
     assert!(matches!(outcome_of("stream-begins-with-an-event-id", &talk), CheckOutcome::NotApplicable(_)));
 }
+
+#[test]
+fn the_cancellation_of_a_request_with_a_response_is_accepted() {
+    let id = "survives-cancellation";
+    let with = |cancelled: u64, status: u16| {
+        let cancel =
+            json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": cancelled } });
+        let talk = post(1).says(reply(1)).post(&SESSION, cancel).replies(status, "");
+        outcome_of(id, &talk.post(&SESSION, ping(2)).says(reply(2)))
+    };
+    assert!(matches!(with(1, 404), CheckOutcome::Failed { .. }));
+    assert!(matches!(with(1, 202), CheckOutcome::Passed { .. }));
+    // An unknown request.
+    assert!(matches!(with(77, 400), CheckOutcome::Passed { .. }));
+}

@@ -102,3 +102,16 @@ fn every_method_gets_404_in_an_ended_session() {
     let talk = ended().bodiless("GET", &other).replies(200, "text/event-stream");
     assert!(matches!(outcome_of("http-ended-session-is-404", &talk), CheckOutcome::NotApplicable(_)));
 }
+
+#[test]
+fn a_host_of_the_same_foreign_name_is_no_proof() {
+    let rebound = [("host", "evil.invalid"), ("origin", "http://evil.invalid")];
+    let with = |code: u16| {
+        let refused = http().post(&rebound[1..], call("ping")).says_with(403, json!({}));
+        let check = all().find(|check| check.id == "http-foreign-origin-is-refused").expect("a check");
+        run(check, &refused.post(&rebound, call("ping")).says_with(code, json!({})).0)
+    };
+    assert!(matches!(with(200), CheckOutcome::Failed { .. }));
+    // The status of a wrong host.
+    assert!(matches!(with(421), CheckOutcome::Passed { .. }));
+}
