@@ -148,6 +148,8 @@ pub(crate) struct RequestTracker {
     failure: OnceLock<Failure>,
     garbage: AtomicU64,
     tool_changes: watch::Sender<u64>,
+    /// When the authorization last changed.
+    authorized_at: Mutex<Option<Instant>>,
     /// Whether it is unnecessary to wait for a subscription to changes (2026-07-28).
     listening: watch::Sender<bool>,
     /// The resources whose subscription is acknowledged (2026-07-28).
@@ -199,6 +201,7 @@ impl RequestTracker {
             failure: OnceLock::new(),
             garbage: AtomicU64::new(0),
             tool_changes: watch::Sender::new(0),
+            authorized_at: Mutex::default(),
             listening: watch::Sender::new(false),
             watching: watch::Sender::default(),
         })

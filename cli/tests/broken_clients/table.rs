@@ -240,6 +240,16 @@ pub(crate) const ROWS: &[Row] = &[
     fails(NamesAnotherResource, "authorization/no-scopes@streamable-http@2025-11-25", "resource-is-the-server"),
     warns(OmitsState, "authorization/no-scopes@streamable-http@2025-11-25", "authorization-has-state"),
     fails(
+        RefreshesElsewhere,
+        "authorization/another-authorization-server@streamable-http@2026-07-28",
+        "credentials-stay-with-their-server",
+    ),
+    fails(AnswersWithoutToken, "authorization/server-requests@streamable-http@2025-11-25", "every-request-authorized"),
+    fails(NeedsEventTypes, "http/event-fields@streamable-http@2025-11-25", "steps[4].call"),
+    fails(NeedsExactContentTypes, "http/answer-as-json@streamable-http@2026-07-28", "steps[2].call"),
+    fails(KeepsStaleLists, "authorization/private-list@streamable-http@2026-07-28", "expect.frames[0]"),
+    fails(OmitsZeros, "http/parameter-headers@streamable-http@2026-07-28", "steps[3].call"),
+    fails(
         RepeatsVerifier,
         "authorization/expired-without-refresh@streamable-http@2026-07-28",
         "authorization-has-pkce",

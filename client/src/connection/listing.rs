@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{Connection, request::RequestTimeouts};
 use crate::{
-    catalog::hints::CacheHints,
+    catalog::hints::{CacheHints, CacheScope},
     drift::{Drift, Severity, compare},
     error::{CallError, ListError, ListErrorKind},
     event::ClientEventKind,
@@ -137,9 +137,15 @@ impl Connection {
         self.inner.tracker.tool_changes() != as_of
     }
 
-    /// The cached list, if no change was announced and its time to live has not elapsed.
+    /// The cached list, if no change was announced, its time to live has not elapsed, and it is not private to an earlier
+    /// authorization ("a different access token requires a different cache", 2026-07-28, caching, "Cache Scope Field").
     fn usable_tools(&self) -> Option<Arc<ToolList>> {
-        let fresh = |list: &Arc<ToolList>| !self.rules().caching_hints || list.hints.is_fresh(Instant::now());
+        let asked_at = self.inner.listing.state().asked_at;
+        let is_foreign = self.inner.tracker.authorized_at() > asked_at;
+        let fresh = |list: &Arc<ToolList>| {
+            let may_use = list.hints.scope == CacheScope::Public || !is_foreign;
+            !self.rules().caching_hints || may_use && list.hints.is_fresh(Instant::now())
+        };
         self.known_tools().filter(|list| !self.is_stale() && fresh(list))
     }
 

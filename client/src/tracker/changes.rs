@@ -1,7 +1,9 @@
 //! Announcements of changes.
 
+use std::sync::PoisonError;
+
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use super::RequestTracker;
 use crate::event::ClientEventKind;
@@ -55,6 +57,16 @@ impl RequestTracker {
     pub(crate) async fn until_watching(&self, uri: &str) {
         // The sender lives in `self`, so the only way out is the value.
         let _ = self.watching.subscribe().wait_for(|all| all.contains(uri)).await;
+    }
+
+    /// Notes that the server rejected an authorization, and the next request has another one.
+    pub(crate) fn note_authorization(&self) {
+        *self.authorized_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// When the authorization last changed.
+    pub(crate) fn authorized_at(&self) -> Option<Instant> {
+        *self.authorized_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Number of changes so far.

@@ -191,7 +191,7 @@ pub struct EventFields {
     /// The `id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The `event`, which is `message` otherwise.
+    /// The `event`, which is `message` otherwise. An event without the field is of that type too; an empty text omits it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
     /// Lines that clients ignore: comments, and fields that the HTML standard does not define (server-sent events,
@@ -210,7 +210,9 @@ impl FaultHooks for EventFields {
         if framed.event {
             for (name, value) in fields {
                 remove_field(framed, name);
-                framed.insert(0, format!("{name}: {value}\n").as_bytes());
+                if !value.is_empty() {
+                    framed.insert(0, format!("{name}: {value}\n").as_bytes());
+                }
             }
             for line in self.ignored.iter().rev() {
                 framed.insert(0, format!("{line}\n").as_bytes());

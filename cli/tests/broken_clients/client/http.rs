@@ -145,8 +145,10 @@ impl Http {
             value.and_then(|value| request.headers_mut().insert(header, value));
         }
         match &self.oauth {
-            Some(oauth) => self.authorized(oauth, request).await,
-            None => self.client.execute(request).await.map_err(|error| transport(&error)),
+            Some(oauth) if name != "answer" || !self.flaw.is(Defect::AnswersWithoutToken) => {
+                self.authorized(oauth, request).await
+            }
+            _ => self.client.execute(request).await.map_err(|error| transport(&error)),
         }
     }
 
@@ -239,6 +241,7 @@ impl Http {
                 Value::String(text) if self.flaw.is(Defect::SendsPlainParameters) && text.is_ascii() => text.clone(),
                 Value::String(text) => header_value(text),
                 Value::Null => continue,
+                value if self.flaw.is(Defect::OmitsZeros) && (*value == 0 || *value == false) => continue,
                 value => value.to_string(),
             };
             request = request.header(format!("mcp-param-{header}"), value);
@@ -287,7 +290,9 @@ impl Http {
         let header = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         let streams = header.is_some_and(|kind| kind.starts_with("text/event-stream"));
         let only = if streams { Defect::TakesOnlyObjects } else { Defect::TakesOnlyStreams };
-        if status.is_success() && id.is_some() && self.flaw.is(only) {
+        let is_exact = matches!(header, None | Some("application/json" | "text/event-stream"));
+        let rejects = self.flaw.is(only) || self.flaw.is(Defect::NeedsExactContentTypes) && !is_exact;
+        if status.is_success() && id.is_some() && rejects {
             return Err(Fault::new("transport", "the response has the other content type"));
         }
         if status.is_success() && streams {

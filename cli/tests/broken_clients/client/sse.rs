@@ -16,6 +16,8 @@ pub(crate) struct Events {
     /// Delay before a reconnect that the server requested.
     pub(crate) retry: Option<Duration>,
     flaw: Flaw,
+    /// Whether the incomplete event has a type.
+    is_typed: bool,
     /// Whether the stream is not read further, with a defect.
     failed: bool,
 }
@@ -64,14 +66,18 @@ impl Events {
                 }
             } else if let Some(id) = line.strip_prefix("id:") {
                 self.id = Some(id.trim().to_owned());
+            } else if line.starts_with("event:") {
+                self.is_typed = true;
             } else if let Some(retry) = line.strip_prefix("retry:") {
                 self.retry = retry.trim().parse().ok().map(Duration::from_millis);
             } else if line.is_empty() {
                 // Only a complete event counts as received.
                 self.last_id = self.id.take().or(self.last_id.take());
-                if !self.data.is_empty() {
-                    complete.push(std::mem::take(&mut self.data).join("\n"));
+                let is_typed = std::mem::take(&mut self.is_typed) || !self.flaw.is(Defect::NeedsEventTypes);
+                if !self.data.is_empty() && is_typed {
+                    complete.push(self.data.join("\n"));
                 }
+                self.data.clear();
             }
         }
         // An event without data is not a message.

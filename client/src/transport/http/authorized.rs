@@ -46,6 +46,7 @@ impl Sender {
                 self.noted(authorizer.headers(built.method(), built.url()).await)?
             };
             let presented = headers.get(AUTHORIZATION).cloned();
+            let had_token = presented.is_some();
             let url = built.url().clone();
             built.headers_mut().extend(headers);
             let response = self.client.execute(built).await?;
@@ -63,6 +64,9 @@ impl Sender {
             };
             if !better || attempt == ATTEMPTS {
                 return Ok(response);
+            }
+            if had_token {
+                self.tracker.note_authorization();
             }
             response::discard(response).await;
             request = again;

@@ -205,7 +205,12 @@ impl OAuth {
         let (Some(refresh), Some(registered)) = (refresh, registered) else { return false };
         // The authorization server may have changed.
         let found = self.discover(challenge).await;
-        let Some(found) = found.ok().filter(|found| found.server["issuer"] == registered.issuer) else { return false };
+        let is_same = |issuer: &Value| *issuer == registered.issuer || self.flaw.is(Defect::RefreshesElsewhere);
+        let Some(found) = found.ok().filter(|found| is_same(&found.server["issuer"])) else { return false };
+        let registered = match text(&found.server, "token_endpoint") {
+            Ok(token_endpoint) => Registered { token_endpoint, ..registered },
+            Err(_) => return false,
+        };
         let mut form = vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh)];
         if !self.flaw.is(Defect::OmitsResourceOfRefreshes) {
             form.push(("resource", self.resource(&found)));

@@ -66,7 +66,7 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         id: "credentials-stay-with-their-server",
         requirement: "authorization/credentials-by-issuer",
         scope: Scope::Named,
-        expected: "a new authorization server gets no `client_id` of another one",
+        expected: "a new authorization server gets no `client_id` and no refresh token of another one",
         rule: Rule::Case(credentials_stay_with_their_server),
     },
 ];
@@ -166,6 +166,15 @@ fn credentials_stay_with_their_server(transcript: &Transcript<'_>) -> CheckOutco
         let is_foreign = identified.iter().any(|(_, other, known)| other != server && known == id);
         let message = || format!("the `client_id` `{id}` belongs to another authorization server");
         findings.check(one.seq(), if is_portable || !is_foreign { Ok(()) } else { Err(message()) });
+    }
+    for one in exchanges.with_grant(REFRESH).filter(|one| Some(one.request.server.as_str()) != first) {
+        let issued = |earlier: &AuthorizationExchange<'_>| {
+            let is_own = earlier.request.server == one.request.server && earlier.seq() < one.seq();
+            is_own && earlier.document().is_some_and(|document| document.contains_key("refresh_token"))
+        };
+        let is_own = exchanges.with_kind(Token).any(issued);
+        let message = || "the refresh token belongs to another authorization server".to_owned();
+        findings.check(one.seq(), if is_own { Ok(()) } else { Err(message()) });
     }
     findings.or_not_applicable("requests", "the client sent no request to a second authorization server")
 }

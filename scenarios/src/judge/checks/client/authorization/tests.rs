@@ -195,7 +195,7 @@ impl Flow {
             all.answer(401, &[("www-authenticate", "Bearer error=\"invalid_token\"")], None);
         }
         for status in &self.refresh.1 {
-            all.add("oauth:server", ("POST", "/token"), &[server], Body::Text(encoded(&self.refresh.0)));
+            all.add(self.second_server, ("POST", "/token"), &[server], Body::Text(encoded(&self.refresh.0)));
             all.answer(*status, &[], Some(&json!({ "access_token": "[secret]", "refresh_token": "[secret]" })));
         }
         let header = self.later_header.map(|value| ("authorization", value));
@@ -257,6 +257,10 @@ const FAULTS: &[(&str, Change)] = &[
     ("documents-preferred", |flow| flow.ask("client_id", "registered")),
     ("credentials-stay-with-their-server", |flow| {
         flow.authorization.insert("client_id", "registered");
+        flow.again("a b", "s2");
+        flow.second_server = "oauth:successor";
+    }),
+    ("credentials-stay-with-their-server", |flow| {
         flow.again("a b", "s2");
         flow.second_server = "oauth:successor";
     }),
@@ -336,6 +340,7 @@ const HABITS: &[(&str, Change)] = &[
     ("credentials-stay-with-their-server", |flow| {
         flow.again("a b", "s2");
         flow.second_server = "oauth:successor";
+        flow.refresh.1.clear();
     }),
     ("authorization-has-pkce", |flow| flow.again("a b", "s2")),
     ("pkce-uses-s256", |_| ()),
