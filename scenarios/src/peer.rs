@@ -66,8 +66,6 @@ const LONGEST: Duration = Duration::from_secs(10);
 const MARGIN: u32 = 20;
 /// The same for the duration of a call, for which other requests may have to wait.
 const CALL_MARGIN: u32 = 2;
-/// After waits of so many microseconds in which nothing arrived, the server probably never sends anything again.
-const IN_VAIN_US: u64 = 20_000_000;
 
 /// A connection to a server, in one revision.
 #[derive(Debug)]
@@ -323,14 +321,7 @@ impl Peer {
     /// Waits for the response to a request. If it is the `only` one that is open, an error without an id is probably for it,
     /// and there is little to wait for.
     async fn response_or_nameless(&self, sent: &Sent, within: Duration, only: bool) -> Result<Value, StepError> {
-        // What a server did not answer once is waited for briefly, so that such a server does not take minutes.
-        let is_silent = self.in_vain_us.load(Ordering::Relaxed) >= IN_VAIN_US * u64::from(self.leniency);
-        let mut unanswered = is_silent || lock(&self.unanswered).contains(&sent.method);
-        let within = match () {
-            () if unanswered => within.min(UNANSWERED * self.leniency),
-            () if self.is_starting() => within.max(self.startup),
-            () => within,
-        };
+        let (mut unanswered, within) = self.patience(&sent.method, within);
         let began_us = self.now_us();
         let nameless = |state: &State| (only && has_nameless_error(state, sent)).then_some(None);
         let first =

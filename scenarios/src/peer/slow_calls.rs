@@ -11,7 +11,8 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Outgoing, Peer, Sent, State, TOO_SLOW, answer::feature_of, failure, find_response, lock, received_progress,
+    Outgoing, Peer, SHORTEST, Sent, State, TOO_SLOW, UNANSWERED, answer::feature_of, failure, find_response, lock,
+    received_progress,
 };
 use crate::evidence::StepError;
 
@@ -36,6 +37,11 @@ const SLOW: Duration = Duration::from_secs(1);
 const BEFORE_VARIANTS: Duration = Duration::from_secs(5);
 /// A tool whose last call took longer is not called with other valid arguments.
 const UNHURRIED: Duration = Duration::from_millis(150);
+
+/// After waits of this time in which nothing arrived, the server probably never sends anything again.
+const IN_VAIN: Duration = Duration::from_secs(20);
+/// A server that did not respond to so many methods probably ignores others too.
+const MANY_UNANSWERED: usize = 3;
 
 /// The slow calls of a connection.
 #[derive(Debug, Default)]
@@ -98,6 +104,22 @@ impl SlowCalls {
 }
 
 impl Peer {
+    /// Whether the server did not respond to the method before, and how long to wait for its response. Otherwise a server that
+    /// does not respond takes minutes.
+    pub(super) fn patience(&self, method: &str, within: Duration) -> (bool, Duration) {
+        let in_vain = Duration::from_micros(self.in_vain_us.load(Ordering::Relaxed));
+        let (is_known, number) = {
+            let unanswered = lock(&self.unanswered);
+            (unanswered.contains(method), unanswered.len())
+        };
+        match () {
+            () if is_known || in_vain >= IN_VAIN * self.leniency => (true, within.min(UNANSWERED * self.leniency)),
+            () if self.is_starting() => (false, within.max(self.startup)),
+            () if number >= MANY_UNANSWERED => (false, within.min(SHORTEST * self.leniency)),
+            () => (false, within),
+        }
+    }
+
     /// Lets slow calls stay open until [`settle`](Self::settle), so that they do not delay others.
     pub(crate) fn keeping_slow_calls(mut self) -> Self {
         self.slow_calls.stay_open = true;

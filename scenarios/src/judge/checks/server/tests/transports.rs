@@ -115,3 +115,14 @@ fn a_host_of_the_same_foreign_name_is_no_proof() {
     // The status of a wrong host.
     assert!(matches!(with(421), CheckOutcome::Passed { .. }));
 }
+
+#[test]
+fn a_server_exits_soon_unless_it_still_works() {
+    let after = |talk: Talk, ms: u64| {
+        let check = all().find(|check| check.id == "exits-when-input-closes").expect("a check");
+        run(check, &talk.step(json!({ "exited": true, "elapsed_ms": ms })).close().0)
+    };
+    assert!(matches!(after(stdio(), 15_000), CheckOutcome::Failed { .. }));
+    assert!(matches!(after(stdio(), 6_000), CheckOutcome::Passed { .. }), "a slow interpreter");
+    assert!(matches!(after(stdio().ask(call("tools/call")), 15_000), CheckOutcome::Passed { .. }));
+}
