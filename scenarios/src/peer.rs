@@ -321,7 +321,7 @@ impl Peer {
     /// Waits for the response to a request. If it is the `only` one that is open, an error without an id is probably for it,
     /// and there is little to wait for.
     async fn response_or_nameless(&self, sent: &Sent, within: Duration, only: bool) -> Result<Value, StepError> {
-        let (mut unanswered, within) = self.patience(&sent.method, within);
+        let (mut unanswered, within) = self.response_wait(&sent.method, within);
         let began_us = self.now_us();
         let nameless = |state: &State| (only && has_nameless_error(state, sent)).then_some(None);
         let first =

@@ -106,7 +106,7 @@ impl SlowCalls {
 impl Peer {
     /// Whether the server did not respond to the method before, and how long to wait for its response. Otherwise a server that
     /// does not respond takes minutes.
-    pub(super) fn patience(&self, method: &str, within: Duration) -> (bool, Duration) {
+    pub(super) fn response_wait(&self, method: &str, within: Duration) -> (bool, Duration) {
         let in_vain = Duration::from_micros(self.in_vain_us.load(Ordering::Relaxed));
         let (is_known, number) = {
             let unanswered = lock(&self.unanswered);
