@@ -281,8 +281,7 @@ impl PendingCall {
     /// that changed since the call is not a basis for it.
     fn with_valid_output(&self, tool: &str, result: ToolResult) -> Result<ToolResult, CallError> {
         let Some(content) = result.structured().filter(|_| !result.is_error()) else { return Ok(result) };
-        let list = self.connection.known_tools().filter(|_| !self.connection.is_stale());
-        let known = list.as_ref().and_then(|list| list.get(tool));
+        let known = self.connection.current_tool(tool);
         let called = known.filter(|known| self.seen.is_none_or(|seen| seen == known.fingerprint()));
         match called.and_then(|tool| tool.output_violation(content)) {
             Some(violation) => Err(CallError::MalformedResult {

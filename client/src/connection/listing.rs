@@ -137,6 +137,12 @@ impl Connection {
         self.inner.tracker.tool_changes() != as_of
     }
 
+    /// The tool in the cached list, if no change was announced since the list was read.
+    pub(crate) fn current_tool(&self, name: &str) -> Option<Arc<Tool>> {
+        let known = self.inner.listing.state().by_name.get(name).cloned();
+        known.filter(|_| !self.is_stale())
+    }
+
     /// The cached list, if no change was announced, its time to live has not elapsed, and it is not private to an earlier
     /// authorization ("a different access token requires a different cache", 2026-07-28, caching, "Cache Scope Field").
     fn usable_tools(&self) -> Option<Arc<ToolList>> {

@@ -43,6 +43,8 @@ mod tests;
 mod tools;
 mod user_requests;
 
+pub(super) use user_requests::mixed_message;
+
 /// The checks by theme.
 pub(super) const THEMES: &[&[Check]] = &[
     messages::CHECKS,

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief_or_missing, quoted},
+    checks::server::mixed_message,
     transcript::{IdKey, Message, Session, Transcript},
 };
 
@@ -276,15 +277,8 @@ fn sampling_tools_rejected(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn mixed_tool_results_rejected(transcript: &Transcript<'_>) -> CheckOutcome {
-    let is_mixed = |message: &Value| {
-        let blocks = message.get("content").and_then(Value::as_array).into_iter().flatten();
-        let (results, others): (Vec<_>, Vec<_>) =
-            blocks.partition(|block| block.get("type").is_some_and(|kind| kind == "tool_result"));
-        !results.is_empty() && !others.is_empty()
-    };
     let applies = |answer: &Answer<'_>| {
-        let messages = answer.param("messages").and_then(Value::as_array);
-        answer.method == "sampling/createMessage" && messages.is_some_and(|messages| messages.iter().any(is_mixed))
+        answer.method == "sampling/createMessage" && answer.params.is_some_and(|params| mixed_message(params).is_some())
     };
     each(transcript, applies, |answer| answer.result.map(|_| "a message with mixed content got a result".to_owned()))
 }

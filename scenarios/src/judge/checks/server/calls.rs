@@ -551,9 +551,9 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
         request.response.is_some_and(|response| response.at_us() < request.request.at_us() + LATE_US)
     };
     let fast: HashSet<(&str, String)> = calls.iter().filter(is_fast).map(Call::kind).collect();
-    let open = || calls.iter().filter(|call| call.request.response.is_none());
+    let open = calls.iter().filter(|call| call.request.response.is_none());
     // What a tool refuses needs no more time than what it does.
-    let invalid = with_violations(open()).into_iter().filter(|(call, violation)| {
+    let invalid = with_violations(open).into_iter().filter(|(call, violation)| {
         violation.is_some() && calls.iter().any(|one| one.name == call.name && one.success().is_some() && is_fast(&one))
     });
     let invalid: HashSet<u64> = invalid.map(|(call, _)| call.request.request.seq()).collect();

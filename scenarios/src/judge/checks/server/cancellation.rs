@@ -63,17 +63,23 @@ fn cancellations<'a>(messages: impl Iterator<Item = Message<'a>>) -> impl Iterat
     messages.filter(|message| message.is("notifications/cancelled"))
 }
 
-/// The cancellations by the client, each with its request and a later response, of requests that had none before.
-fn cancelled_while_open<'a>(
+/// The cancellations by the client, each with its request and the response.
+fn cancelled_requests<'a>(
     session: &Session<'a>,
 ) -> impl Iterator<Item = (Message<'a>, Message<'a>, Option<Message<'a>>)> {
     cancellations(session.client_messages()).filter_map(|cancel| {
         let id = IdKey::new(cancel.cancels()?);
         let request = session.requests_with(id).take_while(|request| request.seq() < cancel.seq()).last()?;
-        let response = session.answer(&request);
-        let was_open = response.is_none_or(|response| response.seq() >= cancel.seq());
-        was_open.then_some((cancel, request, response))
+        Some((cancel, request, session.answer(&request)))
     })
+}
+
+/// Those of requests that had no response before.
+fn cancelled_while_open<'a>(
+    session: &Session<'a>,
+) -> impl Iterator<Item = (Message<'a>, Message<'a>, Option<Message<'a>>)> {
+    cancelled_requests(session)
+        .filter(|(cancel, _, response)| response.is_none_or(|response| response.seq() >= cancel.seq()))
 }
 
 /// The calls of tools, except those with an error after the client had cancelled them: it says nothing about the call.
@@ -242,13 +248,9 @@ fn survives(transcript: &Transcript<'_>) -> CheckOutcome {
 /// The cancellations by the client of requests that had a response. The server has no reason to reject them: a client cannot know
 /// that it is late.
 fn late_cancellations<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> {
-    transcript.sessions().iter().flat_map(|session| {
-        cancellations(session.client_messages()).filter(|cancel| {
-            let request = cancel.cancels().map(IdKey::new).and_then(|id| session.requests_with(id).next());
-            let response = request.and_then(|request| session.answer(&request));
-            response.is_some_and(|response| response.seq() < cancel.seq())
-        })
-    })
+    let all = transcript.sessions().iter().flat_map(cancelled_requests);
+    all.filter(|(cancel, _, response)| response.is_some_and(|response| response.seq() < cancel.seq()))
+        .map(|(cancel, ..)| cancel)
 }
 
 fn own(transcript: &Transcript<'_>) -> CheckOutcome {

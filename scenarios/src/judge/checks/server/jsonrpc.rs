@@ -288,9 +288,7 @@ fn target_of<'a>(request: &Message<'a>) -> Option<(&'a str, &'a str)> {
     let target = match method {
         "tools/call" | "prompts/get" => request.param("name")?.as_str()?,
         "completion/complete" => method,
-        "resources/read" => {
-            request.param("uri")?.as_str().filter(|uri| uri.starts_with(NO_RESOURCE)).and(Some(NO_RESOURCE))?
-        }
+        "resources/read" if request.param("uri")?.as_str()?.starts_with(NO_RESOURCE) => NO_RESOURCE,
         _ => return None,
     };
     Some((method, target))
@@ -335,7 +333,7 @@ fn latencies<'a>(transcript: &Transcript<'a>) -> HashMap<(&'a str, &'a str), Lat
     let mut latencies: HashMap<_, Latency> = HashMap::new();
     for one in transcript.requests() {
         if let (Some(target), Some(response)) = (target_of(&one.request), one.response) {
-            let latency: &mut Latency = latencies.entry(target).or_default();
+            let latency = latencies.entry(target).or_default();
             latency.longest_us = latency.longest_us.max(response.at_us().saturating_sub(one.request.at_us()));
             let is_success = |result: &Value| result.get("isError").is_none_or(|error| *error != true);
             latency.succeeded |= target.1 == NO_RESOURCE || response.result().is_some_and(is_success);

@@ -330,7 +330,8 @@ fn messages(params: &Value) -> &[Value] {
     params.get("messages").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn mixed_message(params: &Value) -> Option<String> {
+/// A description of the first message in a request for sampling that has tool results and other content.
+pub(in crate::judge::checks) fn mixed_message(params: &Value) -> Option<String> {
     let mixed = messages(params).iter().find(|message| {
         let blocks = blocks(message);
         let results = blocks.iter().filter(|block| is_block(block, "tool_result")).count();
