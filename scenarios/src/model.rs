@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use mock_servers::{HumanDuration, Script};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 mod agent;
 mod authorization;
@@ -113,6 +114,13 @@ pub struct Scenario<S = Steps> {
     /// Whether the scenario can share its process or session with others (subject `server`) [default: own].
     #[serde(default)]
     pub session: SessionUse,
+    /// A scenario that leaves a session which this one can use (subject `server`). Over stdio this one runs after it in the same
+    /// process, which saves a start, unless that scenario failed or declared other features of a client.
+    #[serde(default)]
+    pub continues: Option<String>,
+    /// The client capabilities that are declared to the server (subject `server`) [default: none].
+    #[serde(default)]
+    pub capabilities: Map<String, Value>,
     /// Whether to run only in the newest revision of each era that the server supports (subject `server`): for rules on
     /// processes and framing, which no revision changes.
     #[serde(default)]
@@ -152,6 +160,8 @@ impl<S> Scenario<S> {
             without_handshake: self.without_handshake,
             unknown: self.unknown,
             session: self.session,
+            continues: self.continues,
+            capabilities: self.capabilities,
             once: self.once,
             steps: convert(self.steps),
             expect: self.expect,

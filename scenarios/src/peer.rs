@@ -73,6 +73,8 @@ pub(crate) struct Peer {
     transport: PeerTransport,
     recorder: Arc<TranscriptRecorder>,
     revision: Revision,
+    /// The declared client capabilities.
+    capabilities: Map<String, Value>,
     next_id: i64,
     /// The longest time to a response so far, in microseconds. Calls count less.
     slowest_us: AtomicU64,
@@ -168,6 +170,7 @@ impl Peer {
             transport,
             recorder,
             revision,
+            capabilities: Map::new(),
             next_id: 1,
             slowest_us: AtomicU64::new(0),
             in_vain_us: AtomicU64::new(0),
@@ -182,6 +185,12 @@ impl Peer {
     /// Multiplies all timeouts.
     pub(crate) fn with_leniency(mut self, factor: u32) -> Self {
         self.leniency = factor;
+        self
+    }
+
+    /// Declares capabilities to the server.
+    pub(crate) fn declaring(mut self, capabilities: Map<String, Value>) -> Self {
+        self.capabilities = capabilities;
         self
     }
 

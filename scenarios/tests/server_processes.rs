@@ -1,6 +1,6 @@
 //! Whole cases against small servers written as shell scripts: real processes, real pipes.
 
-use std::{future::Future, num::NonZeroUsize, process::ExitCode, time::Duration};
+use std::{future::Future, num::NonZeroUsize, process::ExitCode, sync::Arc, time::Duration};
 
 use libtest_mimic::{Arguments, Trial};
 use mcp_workbench_scenarios::{
@@ -13,7 +13,7 @@ use mcp_workbench_scenarios::{
     peer::{PeerError, ProbeResult, ServerCommand, ServerIdentity, ServerTarget},
     run::{
         FinishedRun, RunDirectory, RunError, RunPlan, ToolPolicy, ValidatePlan,
-        server_case::{Timeouts, applies, run_server_case},
+        server_case::{Timeouts, applies, run_server_cases},
     },
 };
 use reports::model::{PassPolicy, Run, Verdict};
@@ -53,6 +53,10 @@ fn main() -> ExitCode {
         trial("a_silent_server_costs_its_own_time_and_no_more", a_silent_server_costs_its_own_time_and_no_more),
         trial("an_error_without_an_id_ends_the_wait", an_error_without_an_id_ends_the_wait),
         trial("a_server_without_a_handshake_may_start_slowly", a_server_without_a_handshake_may_start_slowly),
+        trial(
+            "a_scenario_continues_the_session_of_another_one_that_declared_the_same",
+            a_scenario_continues_the_session_of_another_one_that_declared_the_same,
+        ),
         trial("a_banner_on_standard_output_is_recorded_and_judged", a_banner_on_standard_output_is_recorded_and_judged),
         trial(
             "a_process_that_outlives_its_server_is_named_and_killed",
@@ -102,10 +106,15 @@ fn facts() -> ProbeResult {
 }
 
 async fn run(script: &str, scenario: &Scenario) -> (Evidence, ProbeResult) {
+    let evidence = run_all(&server(script), std::slice::from_ref(scenario), Revision::V2025_11_25).await.remove(0);
+    (evidence, facts())
+}
+
+async fn run_all(server: &ServerTarget, scenarios: &[Scenario], revision: Revision) -> Vec<Evidence> {
     let timeouts = Timeouts { startup: STARTUP, leniency: 1 };
     let policy = ToolPolicy::default();
-    let evidence = run_server_case(&server(script), scenario, &facts(), Revision::V2025_11_25, timeouts, &policy).await;
-    (evidence, facts())
+    let scenarios: Vec<Arc<Scenario>> = scenarios.iter().cloned().map(Arc::new).collect();
+    run_server_cases(server, &scenarios, &facts(), revision, timeouts, &policy).await
 }
 
 /// Validates a server with the built-in scenarios.
@@ -211,10 +220,31 @@ async fn an_error_without_an_id_ends_the_wait() {
 
 async fn a_server_without_a_handshake_may_start_slowly() {
     let scenario = scenario("revisions: [\"2026-07-28\"]\nlimit: 2s\nsteps:\n  - request: { method: ping }\n");
-    let (timeouts, policy) = (Timeouts { startup: STARTUP, leniency: 1 }, ToolPolicy::default());
     let slow = server(&format!("sleep 3\n{GOOD}"));
-    let evidence = run_server_case(&slow, &scenario, &facts(), Revision::V2026_07_28, timeouts, &policy).await;
+    let evidence = run_all(&slow, &[scenario], Revision::V2026_07_28).await.remove(0);
     assert!(matches!(evidence.steps[1].outcome, Outcome::Value(_)), "{:?}", evidence.steps);
+}
+
+async fn a_scenario_continues_the_session_of_another_one_that_declared_the_same() {
+    let raw = |capabilities: &str| {
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":"negotiate","method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"clientInfo":{{"name":"a","version":"1"}}}}}}"#
+        );
+        scenario(&format!("steps:\n  - raw: {{ text: '{text}' }}\n"))
+    };
+    let later = "capabilities: { elicitation: {} }\nsteps:\n  - request: { method: ping }\n";
+    for (capabilities, is_shared) in [(r#"{"elicitation":{}}"#, true), ("{}", false)] {
+        let evidence = run_all(&server(GOOD), &[raw(capabilities), scenario(later)], Revision::V2025_11_25).await;
+        let [first, second] = &evidence[..] else { panic!("two scenarios") };
+        assert_eq!(first.process.is_none(), is_shared, "the process belongs to the last scenario");
+        assert!(second.process.is_some());
+        let sent = second.frames.iter().filter(|frame| frame.from_client());
+        let methods: Vec<&str> = sent.filter_map(|frame| frame.json()?.get("method")?.as_str()).collect();
+        assert_eq!(methods, ["initialize", "notifications/initialized", "ping"]);
+    }
+    let exits = server("read -r line\nexit 1\n");
+    let evidence = run_all(&exits, &[raw(r#"{"elicitation":{}}"#), scenario(later)], Revision::V2025_11_25).await;
+    assert!(evidence[1].broken.is_some(), "after a failure it runs on its own");
 }
 
 async fn a_banner_on_standard_output_is_recorded_and_judged() {

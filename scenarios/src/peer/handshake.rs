@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use evidence::Frame;
 use serde_json::{Map, Value, json};
 
 use crate::{evidence::StepError, model::Revision, parameter_headers::encode};
@@ -16,6 +17,10 @@ use super::{
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+const INITIALIZED: &str = "notifications/initialized";
+/// What a server may request from a client that declares it (2025-11-25, basic/lifecycle, capability negotiation).
+const CLIENT_FEATURES: [&str; 4] = ["roots", "sampling", "elicitation", "tasks"];
 
 /// Timeout of a request of 2026-07-28 to a server that responded before.
 pub(super) const PROBE: Duration = Duration::from_secs(3);
@@ -34,7 +39,7 @@ impl Peer {
             }
             return Ok(None);
         }
-        let sent = self.send(initialize(self.revision.as_str())).await?;
+        let sent = self.send(initialize(self.revision, &self.capabilities)).await?;
         let response = self.only_response(&sent, within).await?;
         self.startup = (Duration::from_micros(self.now_us() - sent.at_us) * FIRST_RESPONSE).min(LONGEST);
         if let Some(error) = rpc_error(&response) {
@@ -47,9 +52,31 @@ impl Peer {
         if let PeerTransport::Http(connection) = &self.transport {
             connection.set_revision(version);
         }
-        let initialized = Outgoing { method: "notifications/initialized".to_owned(), ..Outgoing::default() };
-        self.notify(&initialized).await?;
+        self.notify(&initialized()).await?;
         Ok(Some(result))
+    }
+
+    /// Whether another scenario, which declares these capabilities, can use the session as it is. Completes a handshake that raw
+    /// text began.
+    pub(crate) async fn can_continue(&mut self, capabilities: &Map<String, Value>) -> bool {
+        if self.revision.is_modern() {
+            return true;
+        }
+        let frames = self.recorder.frames();
+        let sent = |method: &str| {
+            let mut sent = frames.iter().filter(|frame| frame.from_client()).filter_map(Frame::json);
+            sent.find(|message| message["method"] == method)
+        };
+        let declared = sent("initialize").and_then(|request| request.pointer("/params/capabilities"));
+        let declares_same = |feature: &str| declared.and_then(|all| all.get(feature)) == capabilities.get(feature);
+        let accepted = |frame: &Frame| {
+            let version = frame.json().and_then(|message| message.pointer("/result/protocolVersion"));
+            !frame.from_client() && version.is_some_and(|version| version == self.revision.as_str())
+        };
+        if !CLIENT_FEATURES.into_iter().all(declares_same) || !frames.iter().any(accepted) {
+            return false;
+        }
+        sent(INITIALIZED).is_some() || self.notify(&initialized()).await.is_ok()
     }
 
     /// Sends a request of 2026-07-28. Over stdio, servers of both eras choose one by the first request that only one era has,
@@ -91,7 +118,7 @@ impl Peer {
         let mut meta = Map::new();
         meta.insert(META_VERSION.to_owned(), json!(self.revision.as_str()));
         meta.insert(META_CLIENT.to_owned(), client_info());
-        meta.insert(META_CAPABILITIES.to_owned(), json!({}));
+        meta.insert(META_CAPABILITIES.to_owned(), json!(self.capabilities));
         meta.extend(given);
         params.insert("_meta".to_owned(), Value::Object(meta));
         Some(params)
@@ -133,9 +160,14 @@ impl Peer {
 }
 
 /// The `initialize` request for a revision.
-pub(super) fn initialize(revision: &str) -> Outgoing {
-    let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client_info() });
+pub(super) fn initialize(revision: Revision, capabilities: &Map<String, Value>) -> Outgoing {
+    let params = json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client_info() });
     Outgoing { method: "initialize".to_owned(), params: params.as_object().cloned(), ..Outgoing::default() }
+}
+
+/// The notification that completes the handshake.
+pub(super) fn initialized() -> Outgoing {
+    Outgoing { method: INITIALIZED.to_owned(), ..Outgoing::default() }
 }
 
 /// The `server/discover` request.

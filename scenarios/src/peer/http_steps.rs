@@ -128,9 +128,8 @@ impl Peer {
             return None;
         }
         let id = json!(self.take_id());
-        let initialize = self.message(&handshake::initialize(self.revision.as_str()), Some(&id));
-        let initialized = Outgoing { method: "notifications/initialized".to_owned(), ..Outgoing::default() };
-        Some((initialize.to_string(), self.message(&initialized, None).to_string()))
+        let initialize = self.message(&handshake::initialize(self.revision, &self.capabilities), Some(&id));
+        Some((initialize.to_string(), self.message(&handshake::initialized(), None).to_string()))
     }
 }
 

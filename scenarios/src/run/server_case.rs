@@ -1,8 +1,8 @@
 //! Executes the scenarios of a server, and collects their evidence.
 //!
-//! A scenario has a process or session of its own ([`run_server_case`]), or shares one with others ([`shared`]).
+//! A scenario has a process or session of its own ([`run_server_cases`]), or shares one with others ([`shared`]).
 
-use std::time::Duration;
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use evidence::{Direction, Frame};
 use futures::FutureExt as _;
@@ -67,30 +67,46 @@ pub struct Timeouts {
     pub leniency: u32,
 }
 
-/// Runs one case in its own process or session. Errors are part of the evidence. `policy` decides which tools may be called.
-pub async fn run_server_case(
+/// The part of a session in which a scenario ran.
+struct Part {
+    frames: Range<u64>,
+    steps: Vec<StepOutcome>,
+    timed_out: bool,
+    began_us: u64,
+    ended_us: u64,
+}
+
+/// Runs scenarios in a process or session of their own: the first one, and those that [continue](Scenario::continues) it as far as it
+/// leaves a session that they can use. Errors are part of the evidence. `policy` decides which tools may be called.
+pub async fn run_server_cases(
     target: &ServerTarget,
-    scenario: &Scenario,
+    scenarios: &[Arc<Scenario>],
     probe_result: &ProbeResult,
     revision: Revision,
     timeouts: Timeouts,
     policy: &ToolPolicy,
-) -> Evidence {
-    match Peer::open(target, probe_result.transport, revision).await {
-        Ok(peer) => {
-            converse(peer.with_leniency(timeouts.leniency), scenario, probe_result, timeouts.startup, policy).await
+) -> Vec<Evidence> {
+    let mut collected = Vec::new();
+    while let Some((first, others)) = scenarios.get(collected.len()..).and_then(<[_]>::split_first) {
+        match Peer::open(target, probe_result.transport, revision).await {
+            Ok(peer) => {
+                let peer = peer.with_leniency(timeouts.leniency).declaring(first.capabilities.clone());
+                collected.extend(converse(peer, first, others, probe_result, timeouts.startup, policy).await);
+            }
+            Err(error) => collected.push(unstarted(first, probe_result, revision, &error)),
         }
-        Err(error) => unstarted(scenario, probe_result, revision, &error),
     }
+    collected
 }
 
 async fn converse(
     mut peer: Peer,
     scenario: &Scenario,
+    others: &[Arc<Scenario>],
     probe_result: &ProbeResult,
     startup: Duration,
     policy: &ToolPolicy,
-) -> Evidence {
+) -> Vec<Evidence> {
     let revision = peer.revision();
     let is_newest = probe_result.is_newest(revision);
     let mut outcomes = Vec::new();
@@ -108,12 +124,55 @@ async fn converse(
         broken = error.filter(|_| !scenario.judges_handshake());
     }
     let timed_out = is_open && take_steps(&mut peer, scenario, policy, is_newest, &mut outcomes).await;
+    let mut parts = vec![Part::new(0, 0, &peer, outcomes, timed_out)];
+    for other in others {
+        let is_usable = broken.is_none() && parts.last().is_some_and(Part::has_succeeded);
+        if !is_usable || !peer.can_continue(&other.capabilities).await {
+            break;
+        }
+        let (from, began_us) = (peer.frame_count(), peer.now_us());
+        let greeted = Outcome::Value(description(&peer, probe_result));
+        let mut outcomes =
+            vec![StepOutcome { step: None, server: None, began_us, ended_us: began_us, outcome: greeted }];
+        let timed_out = take_steps(&mut peer, other, policy, is_newest, &mut outcomes).await;
+        parts.push(Part::new(from, began_us, &peer, outcomes, timed_out));
+    }
     let FinishedPeer { mut frames, process, stderr, elapsed_us } = peer.end().await;
     if revision.is_modern() {
         leave_out_earlier_revisions(&mut frames);
     }
-    let recorded = Evidence::empty(scenario, probe_result.transport, revision);
-    Evidence { frames, steps: outcomes, process, stderr, timed_out, broken, elapsed_us, ..recorded }
+    let assigned =
+        ownership::assign_successive(frames, &parts.iter().map(|part| part.frames.start).collect::<Vec<_>>());
+    let last = parts.len() - 1;
+    let scenarios = std::iter::once(scenario).chain(others.iter().map(Arc::as_ref));
+    let recorded = scenarios.zip(parts.into_iter().zip(assigned)).enumerate();
+    recorded
+        .map(|(position, (scenario, (Part { steps, timed_out, began_us, ended_us, .. }, frames)))| {
+            let is_last = position == last;
+            Evidence {
+                frames,
+                steps,
+                process: process.clone().filter(|_| is_last),
+                stderr: stderr.clone(),
+                timed_out,
+                broken: broken.clone(),
+                elapsed_us: if is_last { elapsed_us } else { ended_us } - began_us,
+                ..Evidence::empty(scenario, probe_result.transport, revision)
+            }
+        })
+        .collect()
+}
+
+impl Part {
+    /// The part that ends now.
+    fn new(from: u64, began_us: u64, peer: &Peer, steps: Vec<StepOutcome>, timed_out: bool) -> Self {
+        Self { frames: from..peer.frame_count(), steps, timed_out, began_us, ended_us: peer.now_us() }
+    }
+
+    /// Whether no step failed.
+    fn has_succeeded(&self) -> bool {
+        !self.timed_out && !self.steps.iter().any(|step| matches!(step.outcome, Outcome::Error(_)))
+    }
 }
 
 /// Removes what follows an accepted `initialize`, with which the server uses an earlier revision (2026-07-28,

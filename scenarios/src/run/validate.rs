@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Baseline, EventSink, FinishedRun, RunDirectory, RunError, ToolPolicy,
     repetition::{Repeatable, repeat_all},
-    server_case::{Timeouts, applies, run_server_case, shared::SharedSession},
+    server_case::{Timeouts, applies, run_server_cases, shared::SharedSession},
     session::{Judge, RecordedCase, Session, Start},
 };
 use crate::{
@@ -335,9 +335,31 @@ impl<'r> Run<'r> {
             units.shared.push(self.share(peer, cases).boxed());
         }
         // The one that takes the longest does not begin last.
-        own.sort_by_key(|case| Reverse(limit_of(&case.scenario)));
-        units.own.extend(own.into_iter().map(|case| self.alone(case, 1).boxed()));
+        let mut successive = self.successive(own);
+        successive.sort_by_key(|cases| Reverse(cases.iter().map(|case| limit_of(&case.scenario)).sum::<Duration>()));
+        units.own.extend(successive.into_iter().map(|cases| self.alone(cases, 1).boxed()));
         units
+    }
+
+    /// Cases that do not share a session, in groups that use one after another.
+    fn successive(&self, own: Vec<ServerCase>) -> Vec<Vec<ServerCase>> {
+        let (later, first): (Vec<ServerCase>, Vec<ServerCase>) = own
+            .into_iter()
+            .partition(|case| self.facts.transport == Transport::Stdio && case.scenario.continues.is_some());
+        let mut groups: Vec<Vec<ServerCase>> = first.into_iter().map(|case| vec![case]).collect();
+        for case in later {
+            let is_continued = |group: &&mut Vec<ServerCase>| {
+                let last = group.last();
+                last.is_some_and(|last| {
+                    last.revision == case.revision && case.scenario.continues.as_ref() == Some(&last.scenario.scenario)
+                })
+            };
+            match groups.iter_mut().find(is_continued) {
+                Some(group) => group.push(case),
+                None => groups.push(vec![case]),
+            }
+        }
+        groups
     }
 
     /// What is known about a server without a token.
@@ -345,7 +367,7 @@ impl<'r> Run<'r> {
         let mut units = Units::default();
         for case in cases.iter().cloned() {
             if case.scenario.judges_authorization() {
-                units.own.push(self.alone(case, 1).boxed());
+                units.own.push(self.alone(vec![case], 1).boxed());
             } else {
                 let empty = Evidence::empty(&case.scenario, self.facts.transport, case.revision);
                 let evidence = Evidence { broken: Some(NEEDS_TOKEN.to_owned()), ..empty };
@@ -381,18 +403,18 @@ impl<'r> Run<'r> {
         self.facts.transport != Transport::Stdio && case.scenario.once && case.scenario.session == SessionUse::Shared
     }
 
-    fn alone(&self, case: ServerCase, leniency: u32) -> impl Future<Output = Recorded> + Send + use<'r> {
+    /// Runs cases in a process or session of their own.
+    fn alone(&self, cases: Vec<ServerCase>, leniency: u32) -> impl Future<Output = Recorded> + Send + use<'r> {
         let Self { plan, facts, cancel } = *self;
         let timeouts = Timeouts { startup: plan.startup, leniency };
         async move {
-            let running =
-                run_server_case(&plan.target, &case.scenario, facts, case.revision, timeouts, &plan.call_tools);
-            let evidence = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Recorded::new(),
-                evidence = running => evidence,
-            };
-            vec![(case, evidence)]
+            let Some(revision) = cases.first().map(|case| case.revision) else { return Recorded::new() };
+            let scenarios: Vec<Arc<Scenario>> = cases.iter().map(|case| Arc::clone(&case.scenario)).collect();
+            let running = run_server_cases(&plan.target, &scenarios, facts, revision, timeouts, &plan.call_tools);
+            match cancel.run_until_cancelled(running).await {
+                Some(evidence) => cases.into_iter().zip(evidence).collect(),
+                None => Recorded::new(),
+            }
         }
     }
 
@@ -441,7 +463,7 @@ impl Repeatable for Alone<'_> {
         if self.case.scenario.session == SessionUse::Whole {
             return Ok(self.run.share_again(&self.case, self.cases).await);
         }
-        let recorded = self.run.alone(self.case.clone(), LENIENCY).await.pop();
+        let recorded = self.run.alone(vec![self.case.clone()], LENIENCY).await.pop();
         Ok(recorded.map(|(_, evidence)| evidence))
     }
 

@@ -35,7 +35,7 @@ fn check_client_scenario(case: &Case<'_>, findings: &mut Findings<'_>) {
             findings.key(root.key("servers").key(name), message, format!("write 1 to {MAX_NAME} characters"));
         }
     }
-    for key in ["session", "once", "without_handshake"] {
+    for key in ["session", "once", "without_handshake", "continues", "capabilities"] {
         if root.has(key) {
             findings.key(root.key(key), format!("`{key}` in a scenario for clients"), "remove it");
         }

@@ -24,6 +24,29 @@ pub(crate) fn assign(frames: &[Frame], handshake: u64, scenarios: &[Range<u64>])
     assigned
 }
 
+/// The frames of successive scenarios of a session, of which the first one performed the handshake: each has that and its own.
+/// `scenarios` are the values of `seq` at which each began.
+pub(crate) fn assign_successive(frames: Vec<Frame>, scenarios: &[u64]) -> Vec<Vec<Frame>> {
+    if scenarios.len() == 1 {
+        return vec![frames];
+    }
+    let ends = scenarios.iter().skip(1).copied().chain([u64::MAX]);
+    let ranges: Vec<Range<u64>> = scenarios.iter().copied().zip(ends).map(|(from, to)| from..to).collect();
+    let mut assigned = assign(&frames, 0, &ranges).into_iter();
+    let first = assigned.next().unwrap_or_default();
+    let requested = first.iter().find_map(|frame| messages(frame).find(|message| message["method"] == "initialize"));
+    let id = requested.and_then(|request| request.get("id")).cloned();
+    let of_handshake = |frame: &&Frame| {
+        messages(frame).any(|message| match message.get("method") {
+            Some(method) => method == "initialize" || method == "notifications/initialized",
+            None => id.is_some() && message.get("id") == id.as_ref(),
+        })
+    };
+    let handshake: Vec<Frame> = first.iter().filter(of_handshake).cloned().collect();
+    let others: Vec<Vec<Frame>> = assigned.map(|own| handshake.iter().cloned().chain(own).collect()).collect();
+    std::iter::once(first).chain(others).collect()
+}
+
 struct Owners<'a> {
     scenarios: &'a [Range<u64>],
     connections: HashMap<u64, usize>,

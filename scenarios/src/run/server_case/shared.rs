@@ -14,7 +14,7 @@ use crate::{
     run::ToolPolicy,
 };
 
-use super::{Timeouts, description, handshake, ownership, run_server_case, steps::SESSION_ENDED, take_steps};
+use super::{Part, Timeouts, description, handshake, ownership, run_server_cases, steps::SESSION_ENDED, take_steps};
 
 /// Maximum number of sessions for the scenarios of a revision. A server that ends more of them is not tested further.
 const MAX_SESSIONS: usize = 8;
@@ -43,15 +43,6 @@ pub(crate) struct SharedEvidence {
     pub(crate) whole: Evidence,
 }
 
-/// The part of one session in which a scenario ran.
-struct Part {
-    frames: Range<u64>,
-    steps: Vec<StepOutcome>,
-    timed_out: bool,
-    began_us: u64,
-    ended_us: u64,
-}
-
 impl SharedSession<'_> {
     /// Runs the scenarios in an open session after its handshake. Those that end a session come last.
     pub(crate) async fn run(&self, peer: Peer, scenarios: &[Arc<Scenario>]) -> SharedEvidence {
@@ -62,7 +53,8 @@ impl SharedSession<'_> {
                 return Vec::new();
             }
             let alone = ending.iter().map(|scenario| self.run_alone(scenario));
-            self.cancel.run_until_cancelled(join_all(alone)).await.unwrap_or_default()
+            let alone = self.cancel.run_until_cancelled(join_all(alone)).await;
+            alone.unwrap_or_default().into_iter().flatten().collect()
         };
         let (mut collected, alone) = tokio::join!(self.run_sessions(peer, scenarios, BusyNotice(Some(sender))), alone);
         collected.scenarios.extend(alone);
@@ -70,9 +62,10 @@ impl SharedSession<'_> {
     }
 
     /// A scenario in a session of its own.
-    async fn run_alone(&self, scenario: &Scenario) -> Evidence {
+    async fn run_alone(&self, scenario: &Arc<Scenario>) -> Vec<Evidence> {
         let timeouts = Timeouts { startup: self.startup, leniency: 1 };
-        run_server_case(self.target, scenario, self.facts, self.revision, timeouts, self.call_tools).await
+        let scenario = std::slice::from_ref(scenario);
+        run_server_cases(self.target, scenario, self.facts, self.revision, timeouts, self.call_tools).await
     }
 
     /// Runs the scenarios in one session, and in further ones after it ended. Without those that end a session if the server
@@ -150,8 +143,7 @@ impl SharedSession<'_> {
             let timed_out = take_steps(&mut peer, scenario, self.call_tools, is_newest, &mut steps).await;
             let lost = steps.iter().any(|step| has_ended(&step.outcome))
                 || steps.iter().any(|step| is_lost(&step.outcome)) && peer.is_lost().await;
-            let frames = from..peer.frame_count();
-            parts.push(Part { frames, steps, timed_out, began_us, ended_us: peer.now_us() });
+            parts.push(Part::new(from, began_us, &peer, steps, timed_out));
             if lost || ends_session(scenario) {
                 break;
             }
