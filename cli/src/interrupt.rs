@@ -16,6 +16,11 @@ pub(crate) fn runtime() -> Result<Runtime, CommandError> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(CommandError::environment)
 }
 
+/// A runtime on the current thread.
+pub(crate) fn runtime_on_one_thread() -> Result<Runtime, CommandError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::environment)
+}
+
 /// Whether the user has interrupted a run of this process.
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 

@@ -33,7 +33,12 @@ pub(crate) fn finish(plan: RunPlan, output: &OutputArgs) -> Result<Run, CommandE
     };
     let cancel = CancellationToken::new();
     let mut progress = Progress::new(output.quiet);
-    let finished = interrupt::runtime()?.block_on(async {
+    let runtime = match &plan {
+        // It waits most of the time, and the allocator of the C library keeps freed memory for each thread.
+        RunPlan::Validate(_) => interrupt::runtime_on_one_thread(),
+        RunPlan::Conformance(_) | RunPlan::Bench(_) => interrupt::runtime(),
+    };
+    let finished = runtime?.block_on(async {
         let mut show = |event: RunEvent<'_>| progress.show(&event);
         let running = scenarios::run::run(plan, &directory, &mut show, cancel.clone());
         tokio::pin!(running);

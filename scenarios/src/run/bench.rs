@@ -109,5 +109,5 @@ pub(super) async fn execute(
             break;
         }
     }
-    Ok(session.finish(!cancel.is_cancelled(), None).await)
+    Ok(session.finish(!cancel.is_cancelled(), None, None).await)
 }

@@ -97,7 +97,7 @@ pub(super) async fn execute(
     }
     repeat_all(doubtful, |_| REPETITIONS, &judge, &mut session, cancel).await?;
     let complete = !cancel.is_cancelled();
-    Ok(session.finish(complete, plan.baseline.as_ref()).await)
+    Ok(session.finish(complete, plan.baseline.as_ref(), Some(&judge)).await)
 }
 
 /// A case with what is needed to run it.

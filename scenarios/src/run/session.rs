@@ -143,10 +143,17 @@ impl<'e> Session<'e> {
         self.portability = portability;
     }
 
-    /// Collects the results, and completes the journal if all cases finished.
-    pub(super) async fn finish(mut self, complete: bool, baseline: Option<&Baseline>) -> FinishedRun {
+    /// Collects the results, and completes the journal if all cases finished. `judge` judged the cases, if there are any.
+    pub(super) async fn finish(
+        mut self,
+        complete: bool,
+        baseline: Option<&Baseline>,
+        judge: Option<&Judge>,
+    ) -> FinishedRun {
         let elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.restore_frames().await;
+        if let Some(judge) = judge {
+            self.restore_frames(judge).await;
+        }
         let mut cases: Vec<_> = self.cases.drain().collect();
         cases.sort_unstable_by_key(|(index, _)| *index);
         let cases: Vec<CaseResult> = cases.into_iter().map(|(_, result)| result).collect();
@@ -172,13 +179,10 @@ impl<'e> Session<'e> {
         FinishedRun { run, journal: self.journal.is_open().then(|| self.journal.path().to_owned()) }
     }
 
-    /// Reads the frames of the results back from the journal.
-    async fn restore_frames(&mut self) {
-        if self.cases.is_empty() {
-            return;
-        }
+    /// Reads the frames of the results back from the journal, into memory that judging has used.
+    async fn restore_frames(&mut self, judge: &Judge) {
         let path = self.journal.path().to_owned();
-        let read = tokio::task::spawn_blocking(move || read_results(&path)).await;
+        let read = judge.execute(move || read_results(&path)).await;
         match read {
             Ok(Ok(mut saved)) => {
                 for result in self.cases.values_mut().filter(|result| result.frames.is_empty()) {

@@ -174,7 +174,7 @@ pub(super) async fn execute(
         let portability = plan.portability.map(|portability| portability(&tools)).unwrap_or_default();
         session.note_tools(tool_calls(&tools, &calls, &plan.call_tools), portability);
     }
-    Ok(session.finish(!cancel.is_cancelled(), plan.baseline.as_ref()).await)
+    Ok(session.finish(!cancel.is_cancelled(), plan.baseline.as_ref(), Some(&judge)).await)
 }
 
 fn planned_cases(

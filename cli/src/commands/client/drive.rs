@@ -23,8 +23,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
     let context = std::env::var(contract::CONTEXT)
         .map_err(|cause| CommandError::input(anyhow::anyhow!("invalid {}: {cause}", contract::CONTEXT)))?;
     let context: contract::Context = serde_json::from_str(&context).map_err(CommandError::input)?;
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::environment)?;
+    let runtime = interrupt::runtime_on_one_thread()?;
     runtime.block_on(async {
         tokio::select! {
             driven = drive::drive(&context) => driven.map_err(CommandError::environment),
