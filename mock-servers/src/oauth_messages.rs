@@ -184,6 +184,13 @@ impl Challenge {
         }
     }
 
+    /// Adds challenges of other schemes before its own.
+    pub(crate) fn precede_with(&mut self, others: &[String]) {
+        if let Some((_, own)) = self.headers.iter_mut().find(|(name, _)| name == CHALLENGE_HEADER) {
+            *own = others.iter().chain([&*own]).cloned().collect::<Vec<_>>().join(", ");
+        }
+    }
+
     /// Replaces or removes `WWW-Authenticate`.
     pub(crate) fn replace(&mut self, value: Option<&str>) {
         self.headers.retain(|(name, _)| name != CHALLENGE_HEADER);

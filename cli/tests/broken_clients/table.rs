@@ -165,6 +165,7 @@ pub(crate) const ROWS: &[Row] = &[
     warns(ComesBackTooSoon, "http/polled-answer@streamable-http@2025-11-25", "steps[0].call.not_before"),
     warns(ComesBackToTheFirst, "http/polled-twice@streamable-http@2025-11-25", "resumes-from-the-last-event"),
     fails(ComesBackTooSoon, "http/retry-interval@streamable-http@2025-11-25", "waits-for-retry-interval"),
+    fails(KeepsFirstRetry, "http/retry-interval-changes@streamable-http@2025-11-25", "waits-for-retry-interval"),
     fails(NeedsAStream, "http/no-stream-of-its-own@streamable-http@2025-03-26", "connect[mock]"),
     fails(ReopensAtOnce, "http/stream-that-breaks@streamable-http@2025-11-25", "expect.frames[0]"),
     fails(WantsNoAnswer, "http/notification-answered@streamable-http@2025-11-25", "steps[0].connect"),
@@ -186,6 +187,16 @@ pub(crate) const ROWS: &[Row] = &[
         IgnoresMetadataUrl,
         "authorization/challenge-names-the-metadata@streamable-http@2026-07-28",
         "resource-metadata-in-order",
+    ),
+    fails(
+        ReadsFirstChallenge,
+        "authorization/challenge-after-another-scheme@streamable-http@2025-11-25",
+        "authorization-completes",
+    ),
+    fails(
+        CarriesCredentials,
+        "authorization/redirect-to-another-origin@streamable-http@2025-11-25",
+        "expect.frames[1]",
     ),
     fails(
         TriesRootFirst,

@@ -287,6 +287,7 @@ impl Guard {
         };
         let scopes = if policy.challenge_with_scope { scopes } else { Vec::new() };
         let mut challenge = Challenge::new(content, &scopes, metadata.as_deref(), &server.script.dpop);
+        challenge.precede_with(&policy.other_challenges);
         server.faults.apply(&mut challenge, |fault, challenge| fault.challenge(challenge));
         challenge
     }

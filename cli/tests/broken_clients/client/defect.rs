@@ -45,6 +45,7 @@ pub(crate) enum Defect {
     NeverComesBack,
     ComesBackTooSoon,
     ComesBackToTheFirst,
+    KeepsFirstRetry,
     NeedsAStream,
     ReopensAtOnce,
     WantsNoAnswer,
@@ -68,6 +69,7 @@ pub(crate) enum Defect {
     // Authorization.
     IgnoresCredentials,
     IgnoresMetadataUrl,
+    ReadsFirstChallenge,
     TriesRootFirst,
     KnowsOnlyOAuthMetadata,
     TriesOpenIdFirst,

@@ -82,6 +82,8 @@ struct Challenge {
     metadata: Option<String>,
     scope: Option<String>,
     error: Option<String>,
+    /// Whether no challenge of another scheme precedes.
+    is_first: bool,
 }
 
 /// A resource and its authorization server.
@@ -206,7 +208,13 @@ impl Challenge {
             let rest = header.split([' ', ',']).find_map(|_| header.split_once(&format!("{name}=\"")))?.1;
             Some(rest.split('"').next()?.to_owned())
         };
-        Self { metadata: parameter("resource_metadata"), scope: parameter("scope"), error: parameter("error") }
+        let is_first = header.starts_with("Bearer") || header.starts_with("DPoP");
+        Self {
+            metadata: parameter("resource_metadata"),
+            scope: parameter("scope"),
+            error: parameter("error"),
+            is_first,
+        }
     }
 }
 

@@ -69,7 +69,8 @@ impl Events {
             } else if line.starts_with("event:") {
                 self.is_typed = true;
             } else if let Some(retry) = line.strip_prefix("retry:") {
-                self.retry = retry.trim().parse().ok().map(Duration::from_millis);
+                let known = self.retry.filter(|_| self.flaw.is(Defect::KeepsFirstRetry));
+                self.retry = known.or_else(|| retry.trim().parse().ok().map(Duration::from_millis));
             } else if line.is_empty() {
                 // Only a complete event counts as received.
                 self.last_id = self.id.take().or(self.last_id.take());

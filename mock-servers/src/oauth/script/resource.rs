@@ -21,6 +21,9 @@ pub struct Resource {
     pub step_up: Vec<StepUp>,
     /// Whether challenges contain `resource_metadata` (RFC 9728 section 5.1).
     pub challenge_with_metadata: bool,
+    /// Challenges of other schemes, which come first in the same header (RFC 9110 section 11.6.1): `Basic realm="files"`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_challenges: Vec<String>,
     /// Whether challenges contain `scope`, if scopes are required (RFC 6750 section 3).
     pub challenge_with_scope: bool,
     /// Whether the challenge of a 403 names only the missing scopes, and not all required ones.
@@ -47,6 +50,7 @@ impl Default for Resource {
             scopes_supported: None,
             step_up: Vec::new(),
             challenge_with_metadata: true,
+            other_challenges: Vec::new(),
             challenge_with_scope: true,
             challenge_missing_only: false,
             challenge_scopes: None,

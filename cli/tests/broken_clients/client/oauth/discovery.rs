@@ -52,7 +52,10 @@ impl OAuth {
         let mut locations = vec![specific, self.at_origin(RESOURCE)];
         if self.flaw.is(Defect::TriesRootFirst) {
             locations.reverse();
-        } else if let Some(named) = challenge.metadata.clone().filter(|_| !self.flaw.is(Defect::IgnoresMetadataUrl)) {
+        } else if let Some(named) = challenge.metadata.clone().filter(|_| {
+            !self.flaw.is(Defect::IgnoresMetadataUrl)
+                && (challenge.is_first || !self.flaw.is(Defect::ReadsFirstChallenge))
+        }) {
             locations = vec![named];
         }
         for location in locations {
