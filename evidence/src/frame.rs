@@ -86,8 +86,9 @@ pub struct Http {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// The headers.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, String>,
+    // Shared, because the events of a stream have the same, and many responses.
+    #[serde(skip_serializing_if = "has_none")]
+    pub headers: Arc<BTreeMap<String, String>>,
     /// The name of the server-sent event that carried the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
@@ -97,6 +98,17 @@ pub struct Http {
     /// The `retry` of the server-sent event as sent: milliseconds to wait before reconnecting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<String>,
+}
+
+impl Http {
+    /// The headers, to change them here alone.
+    pub fn headers_mut(&mut self) -> &mut BTreeMap<String, String> {
+        Arc::make_mut(&mut self.headers)
+    }
+}
+
+fn has_none(headers: &BTreeMap<String, String>) -> bool {
+    headers.is_empty()
 }
 
 impl Body {

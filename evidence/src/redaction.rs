@@ -64,7 +64,7 @@ pub(crate) fn redact_body(body: Body) -> Body {
 }
 
 pub(crate) fn redact_http(mut http: Http) -> Http {
-    for (name, value) in &mut http.headers {
+    for (name, value) in http.headers_mut() {
         if HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
             let scheme = value.split_once(' ').map(|(scheme, _)| scheme).filter(|_| name.ends_with("authorization"));
             *value = scheme.map_or_else(|| REDACTED.to_owned(), |scheme| format!("{scheme} {REDACTED}"));
@@ -172,7 +172,7 @@ mod tests {
         ];
         let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let path = Some("/cb?state=kept&code=s3cret".to_owned());
-        let redacted = redact_http(Http { headers, path, ..Http::default() });
+        let redacted = redact_http(Http { headers: Arc::new(headers), path, ..Http::default() });
         let text = format!("{redacted:?}");
         assert!(!text.contains("s3cret"), "{text}");
         assert_eq!(redacted.headers["authorization"], "Bearer [secret]");

@@ -51,7 +51,7 @@ fn stores_no_secret_in_memory_or_in_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("record.jsonl");
     let recorder = Recorder::in_memory_and_file("one", &path).unwrap();
-    let headers = [("cookie".to_owned(), "s3cret".to_owned())].into();
+    let headers = Arc::new([("cookie".to_owned(), "s3cret".to_owned())].into());
     let body = Body::json(json!({"params": {"access_token": "s3cret"}}));
     recorder.record(FrameParts::received(0, body).with_http(Http { headers, ..Http::default() }));
     recorder.record(FrameParts::sent(0, Body::Text("Bearer s3cret".into())));

@@ -1,6 +1,6 @@
 //! One HTTP exchange before the engine handles it: its head, its frames, its rejection.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use axum::body::{Body as HttpBody, Bytes};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header, request::Parts};
@@ -86,7 +86,7 @@ impl HttpExchange {
             let http = Http {
                 method: Some(self.head.method.to_string()),
                 path: Some(uri.path_and_query().map_or_else(|| uri.path().to_owned(), ToString::to_string)),
-                headers: wire::recorded(&self.head.headers),
+                headers: Arc::new(wire::recorded(&self.head.headers)),
                 ..Http::default()
             };
             FrameParts::received(self.connection, body()).with_http(http)

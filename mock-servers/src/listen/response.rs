@@ -1,6 +1,6 @@
 //! Responses of all HTTP transports, and their frames.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, sync::Arc};
 
 use axum::body::Body as HttpBody;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
@@ -45,7 +45,7 @@ impl Drop for DisconnectGuard {
 pub(crate) fn record_response(recorder: &Recorder, connection: u64, response: &Response<HttpBody>, body: Body) {
     recorder.record_with(|| {
         let status = Some(response.status().as_u16());
-        let headers: BTreeMap<String, String> = wire::recorded(response.headers());
+        let headers = Arc::new(wire::recorded(response.headers()));
         FrameParts::sent(connection, body).with_http(Http { status, headers, ..Http::default() })
     });
 }

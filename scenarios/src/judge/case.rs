@@ -346,7 +346,7 @@ fn report_frame(frame: &Frame, with_headers: bool) -> ReportFrame {
         from_client: frame.from_client(),
         server: frame.server.clone(),
         http: frame.http.as_deref().map(summary),
-        headers: frame.http.as_ref().filter(|_| with_headers).map(|http| http.headers.clone()).unwrap_or_default(),
+        headers: frame.http.as_ref().filter(|_| with_headers).map(|http| (*http.headers).clone()).unwrap_or_default(),
         body,
         truncated,
     }

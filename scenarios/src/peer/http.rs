@@ -289,7 +289,7 @@ impl Shared {
         let http = Http {
             method: Some(method.to_string()),
             path: Some(self.recorder.redact_text(self.url.path())),
-            headers: sent,
+            headers: Arc::new(sent),
             ..Http::default()
         };
         (request, http)
@@ -463,7 +463,7 @@ pub(super) fn envelope(response: &Response) -> Http {
         let value = if secret { KEPT.to_owned() } else { String::from_utf8_lossy(value.as_bytes()).into_owned() };
         (name.as_str().to_owned(), value)
     });
-    Http { status: Some(response.status().as_u16()), headers: headers.collect(), ..Http::default() }
+    Http { status: Some(response.status().as_u16()), headers: Arc::new(headers.collect()), ..Http::default() }
 }
 
 /// Whether the response is a stream of events.

@@ -24,6 +24,8 @@ const MAX_FRAMES: usize = 20_000;
 const MAX_BYTES: usize = 64 << 20;
 /// Maximum length of text that is not JSON.
 const MAX_TEXT: usize = 4_096;
+/// Number of frames whose headers a frame can share.
+const RECENT: usize = 16;
 /// Replaces secrets.
 const REDACTED: &str = "[secret]";
 
@@ -57,6 +59,15 @@ pub(super) struct State {
 }
 
 impl State {
+    /// The same with headers that a recent frame had, if they are equal: they are much of the memory of a session.
+    fn with_shared_headers(&mut self, mut http: Http) -> Http {
+        let recent = self.frames.iter().rev().take(RECENT).filter_map(|frame| frame.http.as_ref());
+        if let Some(same) = recent.map(|known| &known.headers).find(|known| **known == http.headers) {
+            http.headers = Arc::clone(same);
+        }
+        http
+    }
+
     /// The messages received from this position on.
     pub(super) fn received_since(&self, position: usize) -> impl Iterator<Item = &Value> {
         self.received.iter().skip(position).map(|message| &**message)
@@ -102,7 +113,7 @@ impl TranscriptRecorder {
             let body = self.redact(body);
             let seq = state.frames.len() as u64;
             state.bytes += weight;
-            let http = http.map(Arc::new);
+            let http = http.map(|http| Arc::new(state.with_shared_headers(http)));
             state.frames.push(Frame { seq, at_us, server: "server".to_owned(), connection, direction, body, http });
         }
         drop(state);

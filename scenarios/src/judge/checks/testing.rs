@@ -153,13 +153,13 @@ impl EvidenceBuilder {
 
     /// The latest frame has this HTTP header.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
-        http_of_latest(&mut self.evidence).headers.insert(name.to_owned(), value.to_owned());
+        http_of_latest(&mut self.evidence).headers_mut().insert(name.to_owned(), value.to_owned());
         self
     }
 
     /// The latest frame lacks this HTTP header.
     pub(crate) fn without(mut self, name: &str) -> Self {
-        http_of_latest(&mut self.evidence).headers.remove(name).expect("a header that was there");
+        http_of_latest(&mut self.evidence).headers_mut().remove(name).expect("a header that was there");
         self
     }
 
@@ -279,7 +279,11 @@ impl EvidenceBuilder {
         self.exchanges += 1;
         self.connection = self.exchanges;
         let (method, path) = (Some(verb.to_owned()), Some(path.to_owned()));
-        self.push(Direction::ClientToServer, body, Some(Http { method, path, headers, ..Http::default() }));
+        self.push(
+            Direction::ClientToServer,
+            body,
+            Some(Http { method, path, headers: Arc::new(headers), ..Http::default() }),
+        );
     }
 
     fn push(&mut self, direction: Direction, body: Body, http: Option<Http>) {

@@ -56,7 +56,7 @@ impl HttpPeer {
             let name = id.map(|id| shared.name_session(id));
             let mut http = envelope(&response);
             if let Some(name) = &name {
-                http.headers.insert(SESSION.to_owned(), name.clone());
+                http.headers_mut().insert(SESSION.to_owned(), name.clone());
             }
             match shared.read(number, response, http).await.error {
                 Some(error) => Err(error),

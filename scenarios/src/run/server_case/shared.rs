@@ -235,7 +235,7 @@ fn append(whole: &mut Evidence, mut frames: Vec<Frame>) {
     if seq > 0 {
         let http = frames.iter_mut().filter_map(|frame| frame.http.as_mut());
         for http in http.filter(|http| http.headers.get(SESSION).is_some_and(|id| id == KEPT)) {
-            Arc::make_mut(http).headers.insert(SESSION.to_owned(), format!("[later session {connection}]"));
+            Arc::make_mut(http).headers_mut().insert(SESSION.to_owned(), format!("[later session {connection}]"));
         }
     }
     whole.frames.extend(frames.into_iter().map(|frame| Frame {

@@ -47,14 +47,14 @@ impl Exchange {
         Http {
             method: Some(method.to_string()),
             path: Some(path.to_owned()),
-            headers: recorded(headers),
+            headers: Arc::new(recorded(headers)),
             ..Http::default()
         }
     }
 
     /// The HTTP part of the response.
     pub(super) fn response(&self, status: StatusCode, headers: &HeaderMap) -> Http {
-        Http { status: Some(status.as_u16()), headers: recorded(headers), ..Http::default() }
+        Http { status: Some(status.as_u16()), headers: Arc::new(recorded(headers)), ..Http::default() }
     }
 
     /// Records a request with its body.

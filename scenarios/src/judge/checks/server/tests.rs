@@ -159,12 +159,12 @@ fn outcome(step: Option<usize>, value: Value) -> StepOutcome {
 fn envelope(method: &str, headers: &[(&str, &str)]) -> Http {
     let mut all: BTreeMap<String, String> = BTreeMap::from([("host".to_owned(), "127.0.0.1:80".to_owned())]);
     all.extend(headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-    Http { method: Some(method.to_owned()), path: Some("/mcp".to_owned()), headers: all, ..Http::default() }
+    Http { method: Some(method.to_owned()), path: Some("/mcp".to_owned()), headers: Arc::new(all), ..Http::default() }
 }
 
 fn status(code: u16, kind: &str) -> Http {
     let headers = BTreeMap::from([("content-type".to_owned(), kind.to_owned())]);
-    Http { status: Some(code), headers, ..Http::default() }
+    Http { status: Some(code), headers: Arc::new(headers), ..Http::default() }
 }
 
 fn stdio() -> Talk {

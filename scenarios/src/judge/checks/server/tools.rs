@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{NO_RESPONSE, has_is_error, rejected_with_or_as_sdk, request_with};
 use crate::judge::{
@@ -20,6 +20,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "every schema is valid in its dialect",
         rule: Rule::Case(valid_schemas),
+    },
+    Check {
+        id: "tool-patterns-are-regular-expressions",
+        requirement: "tools/valid-patterns",
+        scope: Scope::Named,
+        expected: "every `pattern` in a schema, and every name in `patternProperties`, is a regular expression of ECMA-262",
+        rule: Rule::Case(valid_patterns),
     },
     Check {
         id: "tool-names-are-unique",
@@ -74,10 +81,53 @@ fn each(transcript: &Transcript<'_>, fault: impl Fn(&Value) -> Option<String>) -
 
 fn valid_schemas(transcript: &Transcript<'_>) -> CheckOutcome {
     each(transcript, |tool| {
-        ["inputSchema", "outputSchema"].into_iter().find_map(|key| {
-            let schema = tool.get(key).filter(|schema| schema.is_object())?;
-            schema_fault(schema).map(|fault| format!("{key} is invalid {fault}"))
+        each_schema(tool, |key, schema| Some(format!("{key} is invalid {}", schema_fault(schema)?)))
+    })
+}
+
+fn valid_patterns(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |tool| {
+        each_schema(tool, |key, schema| {
+            let mut parts = parts(schema);
+            parts.find_map(invalid_pattern).map(|(pattern, why)| format!("{key} has the pattern `{pattern}`: {why}"))
         })
+    })
+}
+
+fn each_schema(tool: &Value, fault: impl Fn(&str, &Value) -> Option<String>) -> Option<String> {
+    let schemas = ["inputSchema", "outputSchema"].into_iter().filter_map(|key| Some((key, tool.get(key)?)));
+    schemas.filter(|(_, schema)| schema.is_object()).find_map(|(key, schema)| fault(key, schema))
+}
+
+/// A pattern of this part of a schema that is a regular expression neither with nor without the flag `u`, and why.
+fn invalid_pattern(part: &Map<String, Value>) -> Option<(&str, String)> {
+    let names = part.get("patternProperties").and_then(Value::as_object).into_iter().flat_map(|names| names.keys());
+    // A property may be named `pattern`: its value is a schema.
+    let patterns = part.get("pattern").and_then(Value::as_str).into_iter().chain(names.map(String::as_str));
+    patterns.into_iter().find_map(|pattern| {
+        let error = regress::Regex::with_flags(pattern, "u").err()?;
+        regress::Regex::new(pattern).is_err().then(|| (pattern, error.to_string()))
+    })
+}
+
+/// The objects of a schema that may be schemas.
+fn parts(schema: &Value) -> impl Iterator<Item = &Map<String, Value>> {
+    let mut rest = vec![schema];
+    std::iter::from_fn(move || {
+        loop {
+            match rest.pop()? {
+                Value::Array(items) => rest.extend(items),
+                Value::Object(members) => {
+                    // Values are no schemas.
+                    let values = ["const", "enum", "default", "examples"];
+                    rest.extend(
+                        members.iter().filter(|(key, _)| !values.contains(&key.as_str())).map(|(_, value)| value),
+                    );
+                    return Some(members);
+                }
+                _ => {}
+            }
+        }
     })
 }
 
@@ -101,23 +151,9 @@ fn missing_reference(schema: &Value) -> Option<String> {
     if ["\"$id\"", "\"$anchor\"", "\"$dynamicAnchor\"", "%"].iter().any(|part| text.contains(part)) {
         return None;
     }
-    let mut rest = vec![schema];
-    while let Some(part) = rest.pop() {
-        match part {
-            Value::Array(items) => rest.extend(items),
-            Value::Object(members) => {
-                let pointer = members.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
-                if let Some(pointer) = pointer.filter(|pointer| schema.pointer(pointer).is_none()) {
-                    return Some(format!("at `$ref`: `#{pointer}` leads to nothing"));
-                }
-                // Values are no schemas.
-                let values = ["const", "enum", "default", "examples"];
-                rest.extend(members.iter().filter(|(key, _)| !values.contains(&key.as_str())).map(|(_, value)| value));
-            }
-            _ => {}
-        }
-    }
-    None
+    let pointers = parts(schema).filter_map(|part| part.get("$ref")?.as_str()?.strip_prefix('#'));
+    let missing = pointers.into_iter().find(|pointer| schema.pointer(pointer).is_none())?;
+    Some(format!("at `$ref`: `#{missing}` leads to nothing"))
 }
 
 fn unique_names(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use ::evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use serde_json::{Value, json};
@@ -113,14 +113,24 @@ impl Exchanges {
     fn add(&mut self, server: &str, (verb, path): (&str, &str), headers: &[(&str, &str)], body: Body) -> &mut Self {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let (method, path) = (Some(verb.to_owned()), Some(path.to_owned()));
-        self.push(server, Direction::ClientToServer, body, Http { method, path, headers, ..Http::default() })
+        self.push(
+            server,
+            Direction::ClientToServer,
+            body,
+            Http { method, path, headers: Arc::new(headers), ..Http::default() },
+        )
     }
 
     fn answer(&mut self, status: u16, headers: &[(&str, &str)], body: Option<&Value>) {
         let server = self.0.frames.last().map(|frame| frame.server.clone()).unwrap_or_default();
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let body = body.map_or(Body::Event(ConnectionEvent::Bodiless), |body| Body::json(body.clone()));
-        self.push(&server, Direction::ServerToClient, body, Http { status: Some(status), headers, ..Http::default() });
+        self.push(
+            &server,
+            Direction::ServerToClient,
+            body,
+            Http { status: Some(status), headers: Arc::new(headers), ..Http::default() },
+        );
     }
 
     fn push(&mut self, server: &str, direction: Direction, body: Body, http: Http) -> &mut Self {

@@ -24,6 +24,13 @@ pub(super) fn table() -> Vec<Row> {
             tool(json!({ "type": "object", "required": ["a"] })),
         ),
         (
+            "tool-patterns-are-regular-expressions",
+            tool(json!({ "type": "object", "properties": { "a": { "anyOf": [{ "pattern": "^[a-z" }] } } })),
+            tool(
+                json!({ "type": "object", "properties": { "pattern": { "pattern": "^(?<year>[0-9]{4})(?<!0000)-\\/\\p{L}$" } }, "patternProperties": { "^x-\\-": {} } }),
+            ),
+        ),
+        (
             "tool-names-are-unique",
             tools(json!([{ "name": "a" }, { "name": "a" }])),
             tools(json!([{ "name": "a" }, { "name": "A" }])),

@@ -120,7 +120,7 @@ fn removed() -> Vec<Row> {
     };
     let discover = || modern_http().ask(ask(json!(1), "server/discover", json!({})));
     let mut assigned = discover().says(reply(json!(1), json!({})));
-    assigned.http().headers.insert("mcp-session-id".to_owned(), "[session]".to_owned());
+    assigned.http().headers_mut().insert("mcp-session-id".to_owned(), "[session]".to_owned());
     let refused = |code: i64, data: Value| {
         modern().ask(ask(json!(1), "tools/call", json!({ "name": "a" }))).says(error(json!(1), code, data))
     };
@@ -240,7 +240,7 @@ fn streams() -> Vec<Row> {
     let mut open = answered().mark(ConnectionEvent::ClosedByServer);
     open.frame_at(3_000_000);
     let mut unbuffered = answered();
-    unbuffered.http().headers.insert("x-accel-buffering".to_owned(), "no".to_owned());
+    unbuffered.http().headers_mut().insert("x-accel-buffering".to_owned(), "no".to_owned());
     vec![
         ("server-cancels-only-subscriptions", cancel(json!(9)), cancel(json!("s"))),
         ("http-response-on-its-own-stream", two(json!(1)), two(json!(2))),
