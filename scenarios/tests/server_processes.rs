@@ -57,6 +57,10 @@ fn main() -> ExitCode {
             "a_scenario_continues_the_session_of_another_one_that_declared_the_same",
             a_scenario_continues_the_session_of_another_one_that_declared_the_same,
         ),
+        trial(
+            "what_fails_only_in_the_process_of_another_scenario_passes",
+            what_fails_only_in_the_process_of_another_scenario_passes,
+        ),
         trial("a_banner_on_standard_output_is_recorded_and_judged", a_banner_on_standard_output_is_recorded_and_judged),
         trial(
             "a_process_that_outlives_its_server_is_named_and_killed",
@@ -119,10 +123,18 @@ async fn run_all(server: &ServerTarget, scenarios: &[Scenario], revision: Revisi
 
 /// Validates a server with the built-in scenarios.
 async fn validate(target: ServerTarget, startup: Duration) -> Result<Run, RunError> {
+    validate_with(target, startup, ScenarioCatalog::built_in().expect("the catalog").scenarios().collect()).await
+}
+
+async fn validate_with(
+    target: ServerTarget,
+    startup: Duration,
+    scenarios: Vec<Arc<Scenario>>,
+) -> Result<Run, RunError> {
     let plan = ValidatePlan {
         target,
         subject: "sh".to_owned(),
-        scenarios: ScenarioCatalog::built_in().expect("the catalog").scenarios().collect(),
+        scenarios,
         selection: CheckSelection::default(),
         baseline: None,
         seed: 1,
@@ -225,16 +237,39 @@ async fn a_server_without_a_handshake_may_start_slowly() {
     assert!(matches!(evidence.steps[1].outcome, Outcome::Value(_)), "{:?}", evidence.steps);
 }
 
-async fn a_scenario_continues_the_session_of_another_one_that_declared_the_same() {
-    let raw = |capabilities: &str| {
-        let text = format!(
-            r#"{{"jsonrpc":"2.0","id":"negotiate","method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"clientInfo":{{"name":"a","version":"1"}}}}}}"#
-        );
-        scenario(&format!("steps:\n  - raw: {{ text: '{text}' }}\n"))
+/// A scenario with a handshake of its own.
+fn negotiation(capabilities: &str) -> Scenario {
+    let text = format!(
+        r#"{{"jsonrpc":"2.0","id":"negotiate","method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"clientInfo":{{"name":"a","version":"1"}}}}}}"#
+    );
+    scenario(&format!("steps:\n  - raw: {{ text: '{text}' }}\n"))
+}
+
+async fn what_fails_only_in_the_process_of_another_scenario_passes() {
+    // It rejects a `ping` after the handshake of the first scenario.
+    let reject = r#"printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"confused"}}\n' "$id"; continue"#;
+    let confused = GOOD.replace(
+        "case \"$line\" in",
+        &format!("case \"$broken$line\" in *negotiate*) broken=1 ;; 1*ping*) {reject} ;; esac\n  case \"$line\" in"),
+    );
+    let later = "capabilities: { elicitation: {} }\ncontinues: server/test\nsteps:\n  - request: { method: ping }\n";
+    let later = Scenario { scenario: "server/later".to_owned(), ..scenario(later) };
+    let scenarios = vec![Arc::new(negotiation(r#"{"elicitation":{}}"#)), Arc::new(later)];
+    let verdict_of_ping = async |script: &str| {
+        let run = validate_with(server(script), STARTUP, scenarios.clone()).await.expect("a server");
+        let checks = run.cases.into_iter().filter(|case| case.scenario == "server/later").flat_map(|case| case.checks);
+        checks.filter(|check| check.id == "steps[0].request").map(|check| check.verdict).collect::<Vec<_>>()
     };
+    assert_eq!(verdict_of_ping(&confused).await, [Verdict::Passed]);
+    let always = confused.replace("1*ping*)", "*ping*)");
+    assert_eq!(verdict_of_ping(&always).await, [Verdict::Failed]);
+}
+
+async fn a_scenario_continues_the_session_of_another_one_that_declared_the_same() {
     let later = "capabilities: { elicitation: {} }\nsteps:\n  - request: { method: ping }\n";
     for (capabilities, is_shared) in [(r#"{"elicitation":{}}"#, true), ("{}", false)] {
-        let evidence = run_all(&server(GOOD), &[raw(capabilities), scenario(later)], Revision::V2025_11_25).await;
+        let evidence =
+            run_all(&server(GOOD), &[negotiation(capabilities), scenario(later)], Revision::V2025_11_25).await;
         let [first, second] = &evidence[..] else { panic!("two scenarios") };
         assert_eq!(first.process.is_none(), is_shared, "the process belongs to the last scenario");
         assert!(second.process.is_some());
@@ -243,7 +278,8 @@ async fn a_scenario_continues_the_session_of_another_one_that_declared_the_same(
         assert_eq!(methods, ["initialize", "notifications/initialized", "ping"]);
     }
     let exits = server("read -r line\nexit 1\n");
-    let evidence = run_all(&exits, &[raw(r#"{"elicitation":{}}"#), scenario(later)], Revision::V2025_11_25).await;
+    let evidence =
+        run_all(&exits, &[negotiation(r#"{"elicitation":{}}"#), scenario(later)], Revision::V2025_11_25).await;
     assert!(evidence[1].broken.is_some(), "after a failure it runs on its own");
 }
 

@@ -303,8 +303,8 @@ impl Judge {
     }
 }
 
-/// The check whose failure is a response that did not come while a step waited for others.
-const LATE_CHECK: &str = "cancels-no-other-request";
+/// The checks that fail because of the time of a response.
+const LATE_CHECKS: [&str; 2] = ["cancels-no-other-request", "ping-does-not-wait-for-calls"];
 
 /// Whether a failure may have been caused by a timeout, an exit or a lost connection, so that it is repeated before it
 /// counts.
@@ -313,7 +313,8 @@ fn depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
     let lost = |outcome: &Outcome| is_lost(outcome) || failed && is_silent(outcome);
     let counts = failed || result.verdict == Verdict::Warned;
     let is_lost = evidence.steps.iter().any(|step| lost(&step.outcome)) || has_lost_session(evidence);
-    let is_late = result.checks.iter().any(|check| check.id == LATE_CHECK && check.verdict == Verdict::Failed);
+    let mut found = result.checks.iter().filter(|check| check.verdict > Verdict::Passed);
+    let is_late = found.any(|check| LATE_CHECKS.contains(&check.id.as_str()));
     counts && (evidence.timed_out || evidence.broken.is_some() || is_lost || is_late)
 }
 
@@ -385,7 +386,7 @@ mod tests {
             let check = json!({ "id": id, "verdict": "failed", "requirement": { "id": "a", "level": "MUST", "text": "a", "url": "a" }, "expected": "a", "observed": "a" });
             CaseResult { checks: vec![serde_json::from_value(check).expect("a check")], ..result("failed") }
         };
-        assert!(depends_on_time(&raw(json!([{}])), &with_check(LATE_CHECK)));
+        assert!(depends_on_time(&raw(json!([{}])), &with_check(LATE_CHECKS[0])));
         assert!(!depends_on_time(&raw(json!([{}])), &with_check("own-requests")));
         let responded = |headers: serde_json::Value, status: u16| {
             let frame = |direction: &str, http: serde_json::Value| {

@@ -27,7 +27,7 @@ use crate::{
 /// Factor of the timeouts of a repetition.
 const LENIENCY: u32 = 3;
 /// Maximum time of the repetitions of warnings, and of all. What failed after it is reported as it is.
-const REPEATED_WARNINGS: Duration = Duration::from_secs(30);
+const REPEATED_WARNINGS: Duration = Duration::from_secs(60);
 const REPETITIONS: Duration = Duration::from_secs(90);
 /// The check on the first request of 2026-07-28.
 const DISCOVERY_CHECK: &str = "discover-result";
@@ -158,7 +158,9 @@ pub(super) async fn execute(
                     tools = Some((case.revision, listed));
                 }
                 let judged = judge.judge(case.recorded(evidence)).await?;
-                if judged.depends_on_time && needs_token_in.is_none() {
+                let is_doubtful =
+                    judged.depends_on_time || run.continues(&case) && judged.result.verdict > Verdict::Passed;
+                if is_doubtful && needs_token_in.is_none() {
                     doubtful.push((Alone { run: &run, cases: &cases, case }, judged));
                 } else {
                     session.case_finished(judged);
@@ -341,11 +343,14 @@ impl<'r> Run<'r> {
         units
     }
 
+    /// Whether the case can have the process of another one, which may have left a state that makes this one fail.
+    fn continues(&self, case: &ServerCase) -> bool {
+        self.facts.transport == Transport::Stdio && case.scenario.continues.is_some()
+    }
+
     /// Cases that do not share a session, in groups that use one after another.
     fn successive(&self, own: Vec<ServerCase>) -> Vec<Vec<ServerCase>> {
-        let (later, first): (Vec<ServerCase>, Vec<ServerCase>) = own
-            .into_iter()
-            .partition(|case| self.facts.transport == Transport::Stdio && case.scenario.continues.is_some());
+        let (later, first): (Vec<ServerCase>, Vec<ServerCase>) = own.into_iter().partition(|case| self.continues(case));
         let mut groups: Vec<Vec<ServerCase>> = first.into_iter().map(|case| vec![case]).collect();
         for case in later {
             let is_continued = |group: &&mut Vec<ServerCase>| {

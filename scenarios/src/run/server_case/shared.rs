@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
-use evidence::Frame;
+use evidence::{Body, Frame};
 use futures::future::join_all;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -168,8 +168,10 @@ impl SharedSession<'_> {
         scenarios: &[Arc<Scenario>],
         collected: &mut SharedEvidence,
     ) {
-        let FinishedPeer { frames, process, stderr, elapsed_us } = finished;
+        let FinishedPeer { mut frames, process, stderr, elapsed_us } = finished;
         let ranges: Vec<Range<u64>> = parts.iter().map(|part| part.frames.clone()).collect();
+        let ending = scenarios.get(parts.len().wrapping_sub(1)).is_some_and(|scenario| ends_session(scenario));
+        let end = ranges.last().map_or(greeting, |last| if ending { last.start } else { last.end });
         let assigned = ownership::assign(&frames, greeting, &ranges);
         for ((part, frames), scenario) in parts.into_iter().zip(assigned).zip(scenarios) {
             let Part { steps, timed_out, began_us, ended_us, .. } = part;
@@ -182,6 +184,9 @@ impl SharedSession<'_> {
                 ..Evidence::empty(scenario, self.facts.transport, self.revision)
             });
         }
+        // Text at the end is judged with the scenarios that end a session, which may have one of their own.
+        let is_last_text = |frame: &Frame| matches!(frame.body, Body::Text(_)) && frame.seq >= end;
+        frames.retain(|frame| !is_last_text(frame));
         append(&mut collected.whole, frames);
         if collected.whole.steps.is_empty() {
             collected.whole.steps.push(greeted);
