@@ -65,6 +65,11 @@ pub(crate) fn failure(error: RunError) -> CommandError {
             | LoadCaseError::NoRawDriver { .. }
             | LoadCaseError::Connect(LoadConnectError::UnknownTool { .. } | LoadConnectError::RejectedTool { .. }),
         ) => CommandError::input(error),
+        // Many servers on this machine accept one name of it only.
+        RunError::Peer(PeerError::Unauthorized { status: 403, .. }) => CommandError::environment(error).with_help(
+            "add `--oauth` to log in, or `--header 'Authorization: Bearer TOKEN'`; a server on this machine may also accept \
+            only `localhost`, or only its address, in the URL",
+        ),
         RunError::Peer(PeerError::Unauthorized { .. }) => CommandError::environment(error)
             .with_help("add `--oauth` to log in, or `--header 'Authorization: Bearer TOKEN'`"),
         _ => CommandError::environment(error),

@@ -188,12 +188,6 @@ impl Peer {
         self
     }
 
-    /// Declares capabilities to the server.
-    pub(crate) fn declaring(mut self, capabilities: Map<String, Value>) -> Self {
-        self.capabilities = capabilities;
-        self
-    }
-
     /// Counts request ids on from another connection, so that the ids of both differ.
     pub(crate) fn continuing(mut self, next_id: i64) -> Self {
         self.next_id = next_id;
@@ -384,9 +378,11 @@ impl Peer {
         found.unwrap_or_else(|| Err(timed_out(method, within)))
     }
 
-    /// Cancels an open request.
+    /// Cancels a request, unless it has its response.
     pub(crate) async fn give_up(&mut self, sent: &Sent) {
-        self.end_request(sent, Some(TOO_SLOW)).await;
+        if find_response(&self.recorder.lock(), sent).is_none() {
+            self.end_request(sent, Some(TOO_SLOW)).await;
+        }
     }
 
     async fn end_request(&mut self, sent: &Sent, reason: Option<&str>) {

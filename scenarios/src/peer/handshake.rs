@@ -29,6 +29,12 @@ pub(super) const PROBE: Duration = Duration::from_secs(3);
 const FIRST_RESPONSE: u32 = 4;
 
 impl Peer {
+    /// Declares capabilities to the server.
+    pub(crate) fn declaring(mut self, capabilities: Map<String, Value>) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
     /// Performs the handshake of the revision: `initialize` and `notifications/initialized`. Returns the result of
     /// `initialize`, or `None` in 2026-07-28, which has no handshake.
     pub(crate) async fn handshake(&mut self, within: Duration) -> Result<Option<Value>, StepError> {

@@ -285,7 +285,7 @@ impl Shared {
         if let Some(body) = body {
             request = request.body(body);
         }
-        sent.insert("host".to_owned(), host(&self.url));
+        sent.entry("host".to_owned()).or_insert_with(|| host(&self.url));
         let http = Http {
             method: Some(method.to_string()),
             path: Some(self.recorder.redact_text(self.url.path())),
@@ -535,6 +535,19 @@ mod tests {
         assert!(send(client.post(url).body("{}")).await.is_err());
         accept.abort();
         received.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_header_is_recorded_as_it_is_sent() {
+        let recorder = Arc::new(TranscriptRecorder::new(vec![]));
+        let url = "http://127.0.0.1:1/mcp".parse().expect("a URL");
+        let peer = HttpPeer::new(url, HeaderMap::new(), false, recorder).expect("a peer");
+        let recorded = |host: &[(&str, &str)]| {
+            let headers = host.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            peer.shared.request(&Method::POST, headers, None).1.headers["host"].clone()
+        };
+        assert_eq!(recorded(&[]), "127.0.0.1:1");
+        assert_eq!(recorded(&[("Host", "rebound.invalid")]), "rebound.invalid");
     }
 
     #[tokio::test]

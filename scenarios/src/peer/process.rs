@@ -156,15 +156,19 @@ impl ServerProcess {
     }
 
     /// Terminates the tree of a server with closed input: waits unless the server is busy, then sends SIGTERM, then SIGKILL.
-    pub(super) async fn end(mut self, busy: bool) -> ProcessEvidence {
+    /// Returns also the number of frames before SIGTERM, if it was needed.
+    pub(super) async fn end(mut self, busy: bool) -> (ProcessEvidence, Option<u64>) {
+        let mut before_signal = None;
         if !busy && self.wait(INPUT_CLOSED).await {
             // The supervisor terminates left processes after their grace period.
             self.supervised.ended_within(OUTLIVED + LEFT + TERMINATED).await;
+        } else {
+            before_signal = Some(self.recorder.frame_count());
         }
         self.supervised.end(TERMINATED + TERMINATED).await;
         self.evidence.ended_us.get_or_insert(self.recorder.now_us());
         self.read_report();
-        self.evidence
+        (self.evidence, before_signal)
     }
 
     fn read_report(&mut self) {

@@ -116,9 +116,13 @@ impl StdioPeer {
     pub(super) async fn end(self, busy: bool) -> (ProcessEvidence, String) {
         self.process.lock().await.observe();
         self.shut_input().await;
-        let evidence = self.process.into_inner().end(busy).await;
+        let (evidence, before_signal) = self.process.into_inner().end(busy).await;
         // The streams end with the processes. The timeouts are for a process that escaped.
         let _ = tokio::time::timeout(Duration::from_millis(200), self.reader).await;
+        // What a server writes on a signal is the matter of the scenario that sends one, and a slow exit is not.
+        if let Some(frames) = before_signal {
+            self.recorder.forget_text_from(frames);
+        }
         let _ = tokio::time::timeout(Duration::from_millis(100), self.stderr_reader).await;
         let bytes = self.stderr.lock().map(|bytes| bytes.clone()).unwrap_or_default();
         let stderr = self.recorder.redact_text(&String::from_utf8_lossy(&bytes));

@@ -256,6 +256,11 @@ impl TranscriptRecorder {
         std::mem::take(&mut state.frames)
     }
 
+    /// Removes the frames from this one on that are not messages.
+    pub(super) fn forget_text_from(&self, seq: u64) {
+        self.lock().frames.retain(|frame| frame.seq < seq || !matches!(frame.body, Body::Text(_)));
+    }
+
     /// Redacts the user's secrets in text.
     pub(super) fn redact_text(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))
