@@ -68,21 +68,16 @@ impl Peer {
         if self.revision.is_modern() {
             return true;
         }
-        let frames = self.recorder.frames();
-        let sent = |method: &str| {
-            let mut sent = frames.iter().filter(|frame| frame.from_client()).filter_map(Frame::json);
-            sent.find(|message| message["method"] == method)
+        let is_usable = {
+            let state = self.recorder.lock();
+            let declares_same = |feature: &str| state.declared.get(feature) == capabilities.get(feature);
+            let accepts = |message: &Value| {
+                message.pointer("/result/protocolVersion").is_some_and(|version| version == self.revision.as_str())
+            };
+            CLIENT_FEATURES.into_iter().all(declares_same) && state.received_since(0).any(accepts)
         };
-        let declared = sent("initialize").and_then(|request| request.pointer("/params/capabilities"));
-        let declares_same = |feature: &str| declared.and_then(|all| all.get(feature)) == capabilities.get(feature);
-        let accepted = |frame: &Frame| {
-            let version = frame.json().and_then(|message| message.pointer("/result/protocolVersion"));
-            !frame.from_client() && version.is_some_and(|version| version == self.revision.as_str())
-        };
-        if !CLIENT_FEATURES.into_iter().all(declares_same) || !frames.iter().any(accepted) {
-            return false;
-        }
-        sent(INITIALIZED).is_some() || self.notify(&initialized()).await.is_ok()
+        let is_initialized = |frame: &Frame| frame.from_client() && frame.method() == Some(INITIALIZED);
+        is_usable && (self.recorder.frames().iter().any(is_initialized) || self.notify(&initialized()).await.is_ok())
     }
 
     /// Sends a request of 2026-07-28. Over stdio, servers of both eras choose one by the first request that only one era has,

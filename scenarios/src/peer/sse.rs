@@ -90,9 +90,9 @@ impl SsePeer {
         let poster = &self.poster;
         let number = poster.exchanges.fetch_add(1, Ordering::Relaxed);
         let path = Some(poster.recorder.redact_text(self.url.path()));
-        let mut sent =
-            Http { method: Some("GET".to_owned()), path, headers: Arc::new(headers.clone()), ..Http::default() };
-        sent.headers_mut().insert("host".to_owned(), host(&self.url));
+        let mut recorded = headers.clone();
+        recorded.insert("host".to_owned(), host(&self.url));
+        let sent = Http { method: Some("GET".to_owned()), path, headers: Arc::new(recorded), ..Http::default() };
         poster.recorder.mark(number, Direction::ClientToServer, ConnectionEvent::Bodiless, Some(sent));
         let mut request = poster.client.get(self.url.clone()).header("accept", "text/event-stream");
         for (name, value) in headers {

@@ -49,7 +49,7 @@ pub(super) struct State {
     /// Why the connection is closed, if it is.
     pub(super) closed: Option<String>,
     /// The capabilities that the last `initialize` declared.
-    declared: Value,
+    pub(super) declared: Value,
     /// What the user and the model do when the server requests something.
     user: User,
     /// The first event id of a stream.

@@ -131,9 +131,7 @@ async fn converse(
             break;
         }
         let (from, began_us) = (peer.frame_count(), peer.now_us());
-        let greeted = Outcome::Value(description(&peer, probe_result));
-        let mut outcomes =
-            vec![StepOutcome { step: None, server: None, began_us, ended_us: began_us, outcome: greeted }];
+        let mut outcomes = vec![greeted(&peer, probe_result, began_us)];
         let timed_out = take_steps(&mut peer, other, policy, is_newest, &mut outcomes).await;
         parts.push(Part::new(from, began_us, &peer, outcomes, timed_out));
     }
@@ -198,6 +196,12 @@ async fn handshake(peer: &mut Peer, probe_result: &ProbeResult, startup: Duratio
         }
     };
     (StepOutcome { step: None, server: None, began_us, ended_us: peer.now_us(), outcome }, broken)
+}
+
+/// The outcome of a handshake that succeeded.
+fn greeted(peer: &Peer, probe_result: &ProbeResult, began_us: u64) -> StepOutcome {
+    let outcome = Outcome::Value(description(peer, probe_result));
+    StepOutcome { step: None, server: None, began_us, ended_us: peer.now_us(), outcome }
 }
 
 /// The server and its session, as checks see them.

@@ -93,6 +93,11 @@ impl ServerCase {
         Self { index: 0, id, scenario: Arc::clone(scenario), revision }
     }
 
+    /// Whether it can use the session that another case leaves.
+    fn continues(&self, other: &Self) -> bool {
+        self.revision == other.revision && self.scenario.continues.as_ref() == Some(&other.scenario.scenario)
+    }
+
     fn recorded(&self, evidence: Evidence) -> RecordedCase {
         let Self { index, id, scenario, .. } = self.clone();
         RecordedCase { index, id, scenario, evidence: Box::new(move || evidence) }
@@ -159,7 +164,7 @@ pub(super) async fn execute(
                 }
                 let judged = judge.judge(case.recorded(evidence)).await?;
                 let is_doubtful =
-                    judged.depends_on_time || run.continues(&case) && judged.result.verdict > Verdict::Passed;
+                    judged.depends_on_time || run.may_continue(&case) && judged.result.verdict > Verdict::Passed;
                 if is_doubtful && needs_token_in.is_none() {
                     doubtful.push((Alone { run: &run, cases: &cases, case }, judged));
                 } else {
@@ -344,22 +349,17 @@ impl<'r> Run<'r> {
     }
 
     /// Whether the case can have the process of another one, which may have left a state that makes this one fail.
-    fn continues(&self, case: &ServerCase) -> bool {
+    fn may_continue(&self, case: &ServerCase) -> bool {
         self.facts.transport == Transport::Stdio && case.scenario.continues.is_some()
     }
 
     /// Cases that do not share a session, in groups that use one after another.
     fn successive(&self, own: Vec<ServerCase>) -> Vec<Vec<ServerCase>> {
-        let (later, first): (Vec<ServerCase>, Vec<ServerCase>) = own.into_iter().partition(|case| self.continues(case));
+        let (later, first): (Vec<ServerCase>, Vec<ServerCase>) =
+            own.into_iter().partition(|case| self.may_continue(case));
         let mut groups: Vec<Vec<ServerCase>> = first.into_iter().map(|case| vec![case]).collect();
         for case in later {
-            let is_continued = |group: &&mut Vec<ServerCase>| {
-                let last = group.last();
-                last.is_some_and(|last| {
-                    last.revision == case.revision && case.scenario.continues.as_ref() == Some(&last.scenario.scenario)
-                })
-            };
-            match groups.iter_mut().find(is_continued) {
+            match groups.iter_mut().find(|group| group.last().is_some_and(|last| case.continues(last))) {
                 Some(group) => group.push(case),
                 None => groups.push(vec![case]),
             }

@@ -14,7 +14,7 @@ use crate::{
     run::ToolPolicy,
 };
 
-use super::{Part, Timeouts, description, handshake, ownership, run_server_cases, steps::SESSION_ENDED, take_steps};
+use super::{Part, Timeouts, greeted, handshake, ownership, run_server_cases, steps::SESSION_ENDED, take_steps};
 
 /// Maximum number of sessions for the scenarios of a revision. A server that ends more of them is not tested further.
 const MAX_SESSIONS: usize = 8;
@@ -121,9 +121,7 @@ impl SharedSession<'_> {
         busy: &mut BusyNotice,
     ) -> i64 {
         let greeting = peer.frame_count();
-        let now = peer.now_us();
-        let outcome = Outcome::Value(description(&peer, self.facts));
-        let greeted = StepOutcome { step: None, server: None, began_us: 0, ended_us: now, outcome };
+        let greeted = greeted(&peer, self.facts, 0);
         let mut parts = Vec::new();
         peer = peer.keeping_slow_calls();
         for scenario in scenarios {

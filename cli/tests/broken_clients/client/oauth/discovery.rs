@@ -50,12 +50,11 @@ impl OAuth {
     async fn resource_metadata(&self, challenge: &Challenge) -> Result<Option<Value>, Fault> {
         let specific = self.at_origin(&format!("{RESOURCE}{}", self.server.path().trim_end_matches('/')));
         let mut locations = vec![specific, self.at_origin(RESOURCE)];
+        let overlooks_url = self.flaw.is(Defect::IgnoresMetadataUrl)
+            || !challenge.is_first && self.flaw.is(Defect::ReadsFirstChallenge);
         if self.flaw.is(Defect::TriesRootFirst) {
             locations.reverse();
-        } else if let Some(named) = challenge.metadata.clone().filter(|_| {
-            !self.flaw.is(Defect::IgnoresMetadataUrl)
-                && (challenge.is_first || !self.flaw.is(Defect::ReadsFirstChallenge))
-        }) {
+        } else if let Some(named) = challenge.metadata.clone().filter(|_| !overlooks_url) {
             locations = vec![named];
         }
         for location in locations {
