@@ -18,7 +18,7 @@ pub(crate) use vary::NOT_ASCII;
 pub(crate) fn prompt_argument(name: &str) -> Value {
     let name = name.to_ascii_lowercase();
     let is_address = ["uri", "url", "link"].iter().any(|part| name.contains(part));
-    json!(if is_address { "https://workbench.invalid/1" } else { "1" })
+    if is_address { json!(format!("{}1", text::ADDRESS)) } else { json!("1") }
 }
 
 #[cfg(test)]

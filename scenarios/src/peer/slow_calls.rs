@@ -28,11 +28,11 @@ const AFTER_CANCEL: Duration = Duration::from_millis(500);
 
 /// Why a slow tool is not called again.
 pub(crate) const NO_RESPONSE: &str = "an earlier call had no response in time";
-/// When the calls of a session took so long together, slow tools are not called again.
+/// When the calls of a step took so long together, slow tools are not called again.
 const ALL_CALLS: Duration = Duration::from_secs(20);
 /// A tool whose last call took longer is slow.
 const SLOW: Duration = Duration::from_secs(1);
-/// When the calls of a session took so long together, tools are not called with other valid arguments. Those that violate the
+/// When the calls of a step took so long together, tools are not called with other valid arguments. Those that violate the
 /// schema show more.
 const BEFORE_VARIANTS: Duration = Duration::from_secs(5);
 /// A tool whose last call took longer is not called with other valid arguments.
@@ -52,7 +52,7 @@ pub(super) struct SlowCalls {
     durations: BTreeMap<String, Duration>,
     /// The tools that had a response soon to a call with an empty object.
     fast_without_arguments: BTreeSet<String>,
-    /// The duration of all calls.
+    /// The duration of the calls of this step.
     total: Duration,
     /// The tools whose next call gets a number as its progress token.
     text_token_used: BTreeSet<String>,
@@ -141,6 +141,11 @@ impl Peer {
         self.slow_calls.asking.contains(tool)
     }
 
+    /// Notes that a step calls tools. It has time of its own: how much earlier ones took depends on the network that tools use.
+    pub(crate) fn begin_calls(&mut self) {
+        self.slow_calls.total = Duration::ZERO;
+    }
+
     /// Notes how long a call of a tool took, and whether it had a response.
     pub(crate) fn note_duration(&mut self, tool: &str, duration: Duration, is_answered: bool) {
         self.slow_calls.total += duration;
@@ -165,7 +170,7 @@ impl Peer {
         self.slow_calls.fast_without_arguments.contains(tool)
     }
 
-    /// Whether another call of the tool is worth its time: a session with tools that use a slow network would take minutes.
+    /// Whether another call of the tool is worth its time: tools that use a slow network would take minutes.
     ///
     /// # Errors
     /// The reason why not.
@@ -177,14 +182,14 @@ impl Peer {
         self.has_budget_for(tool)
     }
 
-    /// Whether the session has time for another call of the tool, which may be open.
+    /// Whether the step has time for another call of the tool, which may be open.
     ///
     /// # Errors
     /// The reason why not.
     pub(crate) fn has_budget_for(&self, tool: &str) -> Result<(), &'static str> {
         let SlowCalls { durations, total, .. } = &self.slow_calls;
         if *total > ALL_CALLS && durations.get(tool).is_none_or(|last| *last > SLOW) {
-            return Err("the calls of the session took over 20 s");
+            return Err("the calls of the step took over 20 s");
         }
         Ok(())
     }

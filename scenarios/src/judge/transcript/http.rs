@@ -77,6 +77,11 @@ pub(in crate::judge) fn media_type(frame: &Frame) -> Option<String> {
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
+/// Whether a response is a stream of events.
+pub(in crate::judge) fn is_stream(frame: &Frame) -> bool {
+    media_type(frame).as_deref() == Some("text/event-stream")
+}
+
 /// Whether a frame is a POST with JSON-RPC, and not one to an authorization server, for example.
 pub(in crate::judge) fn is_rpc_post(frame: &Frame) -> bool {
     let rpc = |value: &Value| value.get("jsonrpc").is_some() || value.get("method").is_some();

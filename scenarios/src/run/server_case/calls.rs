@@ -103,6 +103,7 @@ pub(super) async fn call_tools(
 async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: &ToolPolicy) -> Result<Value, Failure> {
     let tools = fill::select(&step.tools, &fill::values(values, None)).map_err(Failure::Nothing)?;
     let (calls, mut not_called) = plan_calls(peer, step, &tools, policy);
+    peer.begin_calls();
     let mut made = Vec::new();
     let (mut interrupted, mut unanswered) = (BTreeMap::<String, Duration>::new(), BTreeSet::new());
     for planned in calls {

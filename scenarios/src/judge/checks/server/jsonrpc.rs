@@ -14,7 +14,7 @@ use crate::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
         transcript::{
             Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, RequestResponse, Transcript,
-            http::{SESSION_HEADER, event_id, header, media_type, status},
+            http::{SESSION_HEADER, event_id, header, is_stream, status},
             id_text,
         },
     },
@@ -206,8 +206,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
             return self.judge_resumption(connection, request);
         }
         let is_whole = |frame: &Frame| {
-            let is_stream = media_type(frame).as_deref() == Some("text/event-stream");
-            frame.body == Body::Event(ConnectionEvent::ClosedByServer) || (status(frame).is_some() && !is_stream)
+            frame.body == Body::Event(ConnectionEvent::ClosedByServer) || (status(frame).is_some() && !is_stream(frame))
         };
         if replies().any(|frame| is_whole(frame)) {
             return Some("the exchange ended without a response");
@@ -218,7 +217,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
     /// Whether the stream of a request ended before the request was cancelled in this frame, so that a response was no longer
     /// possible.
     fn judge_end(&self, first: &ConnectionFrames<'a>, cancelled: u64) -> Option<&'static str> {
-        let is_stream = first.frames.iter().any(|frame| media_type(frame).as_deref() == Some("text/event-stream"));
+        let is_stream = first.frames.iter().any(|frame| is_stream(frame));
         let is_closed = |connection: &ConnectionFrames<'_>| {
             let mut frames = connection.frames.iter();
             frames.any(|one| one.body == Body::Event(ConnectionEvent::ClosedByServer) && one.seq < cancelled)

@@ -1,14 +1,20 @@
 //! The JSON-RPC messages of every case: version, form, ids, errors, and requests of the server.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 use regex::Regex;
 use serde_json::Value;
 
-use super::{jsonrpc::is_resumed, known};
+use super::{http::exchanges, jsonrpc::is_resumed, known};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::{Body, Frame, IdKey, Message, Transcript, http::status},
+    transcript::{
+        Body, Frame, IdKey, Message, Transcript,
+        http::{is_stream, method, status},
+    },
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -101,7 +107,13 @@ fn each<'a>(messages: impl Iterator<Item = Message<'a>>, fault: impl Fn(&Message
 fn version(transcript: &Transcript<'_>) -> CheckOutcome {
     let is_message =
         |one: &Message<'_>| one.json.get("method").is_some() || one.id().is_some() && one.result().is_some();
-    let findings = each(transcript.server_messages(), |message| {
+    // Only a POST has a message as its response. What else a GET gets, such as a status page, is the matter of another check.
+    let others: HashSet<u64> = exchanges(transcript, |frame| method(frame) != Some("POST"))
+        .map(|(_, reply, _)| reply)
+        .filter(|reply| !is_stream(reply))
+        .map(|reply| reply.seq)
+        .collect();
+    let findings = each(transcript.server_messages().filter(|one| !others.contains(&one.seq())), |message| {
         let right = message.json.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
         // Over HTTP the body of an error status may not be a message, and another check reports a body of 202.
         let judged = status(message.frame).is_none_or(|status| status == 200) || is_message(message);

@@ -11,7 +11,7 @@ use crate::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{
             Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, RequestResponse, Transcript,
-            http::{REVISION_HEADER, SESSION_HEADER, event_id, header, media_type, method},
+            http::{REVISION_HEADER, SESSION_HEADER, event_id, header, is_stream, method},
         },
     },
     model::Transport,
@@ -149,7 +149,7 @@ const NO_GET_STREAM: &str = "no stream was opened with GET";
 /// Whether a frame of the server was sent in a stream of events.
 fn is_event(frame: &Frame) -> bool {
     let named = frame.http.as_ref().is_some_and(|http| http.event.is_some());
-    !frame.from_client() && (named || media_type(frame).as_deref() == Some("text/event-stream"))
+    !frame.from_client() && (named || is_stream(frame))
 }
 
 /// The events with data.

@@ -7,7 +7,7 @@ use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{
         Body, ConnectionEvent, IdKey, Message, Transcript,
-        http::{header, media_type},
+        http::{header, is_stream},
     },
 };
 
@@ -116,10 +116,6 @@ fn related_fault(request: &super::RequestResponse<'_>, message: &Message<'_>) ->
         _ => !subscription && (is_change(message) || acknowledged || subscription_of(message).is_some()),
     };
     misplaced.then(|| format!("the stream of `{own}` has {}", brief(message.json)))
-}
-
-fn is_stream(frame: &crate::judge::transcript::Frame) -> bool {
-    media_type(frame).as_deref() == Some("text/event-stream")
 }
 
 fn stream_ends(transcript: &Transcript<'_>) -> CheckOutcome {

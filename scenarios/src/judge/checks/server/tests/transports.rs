@@ -77,6 +77,15 @@ fn a_stream_needs_a_session_too_unless_it_is_one_of_http_sse() {
 }
 
 #[test]
+fn a_status_page_fails_only_as_the_response_to_get() {
+    let page = || json!({ "status": "ok" });
+    let got = http().bodiless("GET", &[]).says_with(200, page());
+    assert!(fails("http-get-opens-a-stream-or-405", &got));
+    assert!(!fails("jsonrpc-version", &got));
+    assert!(fails("jsonrpc-version", &http().ask(call("ping")).says(page())));
+}
+
+#[test]
 fn every_method_gets_404_in_an_ended_session() {
     let ended = || http().bodiless("DELETE", &session()).replies(202, "");
     for (method, code, is_broken) in [
