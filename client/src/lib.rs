@@ -64,7 +64,7 @@ pub use error::{CallError, ConnectError, ConnectFailure, ListError, ListErrorKin
 pub use event::{CallId, ClientEvent, ClientEventKind, EventSink};
 pub use evidence::Transport;
 pub use fingerprint::Fingerprint;
-pub use host::{HostLink, HostRequest, HostRequestKind, HostRequests, HostSupport, Root};
+pub use host::{FormField, HostLink, HostRequest, HostRequestKind, HostRequests, HostResponseError, HostSupport, Root};
 pub use lifecycle::{Remembered, connect, connect_over, connect_with};
 pub use manager::{ManagedServer, Manager, ManagerOptions, Status};
 pub use names::{NameLimit, NameScheme, Naming, may_belong_to, qualified_name};

@@ -14,6 +14,7 @@ mod error;
 mod events;
 mod login;
 pub mod openapi;
+mod requests;
 mod runs;
 mod servers;
 mod status;
@@ -46,7 +47,7 @@ use futures::future::{BoxFuture, join_all};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use self::{config::Secrets, error::ApiError, login::Login, runs::Runs};
+use self::{config::Secrets, error::ApiError, login::Login, requests::Requests, runs::Runs};
 use crate::{
     access::{AccessControl, guard},
     workbench::Workbench,
@@ -125,6 +126,7 @@ struct Inner {
     host: Host,
     workbench: Workbench,
     runs: Runs,
+    requests: Requests,
     /// Servers of the files and of requests. The lock serializes changes.
     configuration: tokio::sync::Mutex<Configuration>,
     secrets: Mutex<BTreeMap<String, Secrets>>,
@@ -155,6 +157,7 @@ impl Management {
             store,
             browser,
             callback_port,
+            requests: Requests::new(host.requests()),
             host,
             workbench,
             runs: Runs::default(),
@@ -195,6 +198,8 @@ impl Management {
             .route("/resources/read", post(content::read_resource))
             .route("/expand", post(content::expand))
             .route("/complete", post(content::complete))
+            .route("/requests", get(requests::list))
+            .route("/requests/{id}", post(requests::respond))
             .route("/events", get(events::all))
             .route("/openapi.json", get(openapi::document))
             .route(HEALTH, get(servers::health))

@@ -25,6 +25,13 @@ pub enum HostEvent {
         /// The rule.
         reason: String,
     },
+    /// A server requests something from the user or the model, and [`Host::requests`] has it.
+    UserRequest {
+        /// The server.
+        server: String,
+        /// The number of the request.
+        id: u64,
+    },
     /// Deferred tools were loaded.
     Loaded {
         /// Their qualified names.

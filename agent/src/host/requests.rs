@@ -28,8 +28,10 @@ pub(super) async fn pass_on(
                 continue;
             }
         }
-        if let Err(error) = outgoing.try_send(request) {
-            error.into_inner().decline();
+        let event = HostEvent::UserRequest { server: request.server().to_owned(), id: request.number() };
+        match outgoing.try_send(request) {
+            Ok(()) => drop(events.send(event)),
+            Err(error) => error.into_inner().decline(),
         }
     }
 }

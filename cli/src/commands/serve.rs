@@ -11,8 +11,9 @@ use std::{
     time::Duration,
 };
 
+use agent::host::HostOptions;
 use anyhow::{Context as _, anyhow};
-use client::auth::store::open_default;
+use client::{HostSupport, auth::store::open_default};
 use mock_servers::HumanDuration;
 use serde_json::json;
 use serve::{
@@ -47,6 +48,10 @@ pub(crate) struct Args {
     /// Port of the login redirect URL on 127.0.0.1; 0: any free port.
     #[arg(long, value_name = "PORT", requires = "management", default_value_t = 0)]
     callback_port: u16,
+    /// Requests of servers that programs of the API answer with `POST /requests/{id}`; repeatable or separated by commas.
+    /// No others are declared to servers.
+    #[arg(long, value_name = "KIND", requires = "management", value_enum, value_delimiter = ',')]
+    answer: Vec<Answered>,
     #[command(flatten)]
     files: config::Files,
     /// File with the access token. Without it, MCP_WORKBENCH_SERVE_TOKEN is used; otherwise a new token is generated and
@@ -74,6 +79,17 @@ pub(crate) struct Args {
 }
 
 /// Serves until it is interrupted, or its client closes standard input.
+/// A request of a server that programs of the API answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Answered {
+    /// Elicitation in form mode.
+    Form,
+    /// Elicitation in URL mode.
+    Url,
+    /// Sampling, without tools.
+    Sampling,
+}
+
 pub(crate) fn run(args: &Args) -> CommandResult {
     let runtime = interrupt::runtime()?;
     let served = runtime.block_on(async {
@@ -126,16 +142,24 @@ async fn over_http(args: &Args, address: SocketAddr) -> Result<(), CommandError>
 
 async fn manage(args: &Args, address: SocketAddr) -> Result<(), CommandError> {
     let workbench = workbench(args.run_limit, runs_directory())?;
-    let management = management(&args.files, args.callback_port, workbench).await?;
+    let answers = |kind| args.answer.contains(&kind);
+    let support = HostSupport {
+        forms: answers(Answered::Form),
+        urls: answers(Answered::Url),
+        sampling: answers(Answered::Sampling),
+        ..HostSupport::NONE
+    };
+    let management = management(&args.files, args.callback_port, support, workbench).await?;
     let opened = protected_listener(args, address, "", &[HEALTH]).await?;
     let router = management.router(opened.access);
     until_interrupted(opened.listener, router, management.close()).await
 }
 
-/// Starts the management API with the configured servers.
+/// Starts the management API with the configured servers. Its programs answer the requests of servers in `support`.
 pub(super) async fn management(
     files: &config::Files,
     callback_port: u16,
+    support: HostSupport,
     workbench: Workbench,
 ) -> Result<Management, CommandError> {
     let settings = config::settings()?;
@@ -143,7 +167,7 @@ pub(super) async fn management(
     configuration.all_problems().for_each(|problem| print::note(&problem.to_string()));
     let management = Management::start(ManagementSettings {
         configuration,
-        host: host::options(&settings),
+        host: HostOptions { support, ..host::options(&settings) },
         settings,
         variables: Arc::new(config::variable),
         policy: machine_policy(),

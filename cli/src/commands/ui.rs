@@ -3,6 +3,7 @@
 use std::{io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
+use client::HostSupport;
 use mock_servers::HumanDuration;
 use serde_json::json;
 use serve::{
@@ -69,7 +70,7 @@ async fn serve(args: &Args) -> Result<(), CommandError> {
     })?;
     let address = listener.local_addr().map_err(CommandError::environment)?;
     let workbench = workbench(args.run_limit, args.runs.clone().unwrap_or_else(runs_directory))?;
-    let management = management(&args.files, args.callback_port, workbench).await?;
+    let management = management(&args.files, args.callback_port, HostSupport::NONE, workbench).await?;
     let url = page_url(address, &token)?;
     print_url(args, &url, &token)?;
     if args.open

@@ -1,6 +1,6 @@
-"""Drives the management API with the standard library: login, call, events and removal.
+"""Drives the management API with the standard library: login, call, events, a form of a server, and removal.
 
-Usage: management.py API_URL TOKEN SERVER_URL
+Usage: management.py API_URL TOKEN SERVER_URL WORKBENCH
 """
 
 import json
@@ -9,7 +9,7 @@ import threading
 import urllib.error
 import urllib.request
 
-api, token, server = sys.argv[1:]
+api, token, server, workbench = sys.argv[1:]
 TIMEOUT = 60
 
 
@@ -87,6 +87,34 @@ status, denied = request("POST", "/tools/call", {"name": "mcp__notes__reverse", 
 check(status == 403 and denied["error"]["kind"] == "denied", denied)
 wait_for(lambda name, data: name == "call" and data["name"] == "mcp__notes__echo" and data["outcome"] == "ok")
 wait_for(lambda name, data: name == "call" and data["name"] == "mcp__notes__reverse" and data["outcome"] == "denied")
+
+# A server asks the user during a call.
+config = {"command": workbench, "args": ["mock", "stdio", "everything"]}
+status, servers = request("POST", "/mcp", {"name": "asking", "config": config})
+check(status == 200 and servers["asking"]["status"] == "connected", servers)
+results = []
+
+
+def call_asking():
+    results.append(request("POST", "/tools/call", {"name": "mcp__asking__test_elicitation", "arguments": {"message": "Who?"}}))
+
+
+call = threading.Thread(target=call_asking)
+call.start()
+wait_for(lambda name, data: name == "user-request" and data["server"] == "asking")
+status, asked = request("GET", "/requests")
+check(status == 200 and len(asked) == 1 and asked[0]["kind"] == "form" and asked[0]["message"] == "Who?", asked)
+path = f"/requests/{asked[0]['id']}"
+status, error = request("POST", path, {"action": "accept", "content": {"username": 5}})
+check(status == 400 and error["error"]["kind"] == "invalid-response", error)
+content = {name: "x@example.com" for name in asked[0]["schema"]["properties"]}
+status, asked = request("POST", path, {"action": "accept", "content": content})
+check(status == 200 and asked == [], asked)
+call.join(TIMEOUT)
+status, called = results[0]
+check(status == 200 and "x@example.com" in called["content"][0]["text"], called)
+status, error = request("POST", path, {"action": "decline"})
+check(status == 404 and error["error"]["kind"] == "unknown-request", error)
 
 status, removed = request("DELETE", "/mcp/notes/auth")
 check(status == 200 and removed == {"success": True, "removed": True, "revocation": "done"}, removed)

@@ -63,7 +63,7 @@ fn called_tools(record: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_python_program_logs_in_calls_and_removes() {
+fn a_python_program_logs_in_calls_answers_and_removes() {
     let directory = tempfile::tempdir().expect("a directory");
     let (script, record) = (directory.path().join("script.yaml"), directory.path().join("record.jsonl"));
     std::fs::write(&script, SCRIPT).expect("a file");
@@ -76,11 +76,16 @@ fn a_python_program_logs_in_calls_and_removes() {
     let config = directory.path().join("config.toml");
     std::fs::write(&config, "").expect("a file");
     let config = ["--config", config.to_str().expect("text")];
-    let serving = Serving::start(&[&["--management", "127.0.0.1:0"], &config[..]].concat(), None, directory.path());
+    let serving = Serving::start(
+        &[&["--management", "127.0.0.1:0", "--answer", "form"], &config[..]].concat(),
+        None,
+        directory.path(),
+    );
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/management.py");
     let mut python = Command::new("python3");
     python.arg(program).args([&serving.url, serving.token.as_ref().expect("a token was made")]);
-    let output = python.arg(resource["resource"].as_str().expect("a URL")).output().expect("python3 runs");
+    let output =
+        python.arg(resource["resource"].as_str().expect("a URL")).arg(WORKBENCH).output().expect("python3 runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && output.stdout == b"done\n", "{stderr}");
     assert_eq!(called_tools(&record), ["echo"], "a denied call is not sent");

@@ -148,6 +148,12 @@ impl HostRequest {
         let _ = self.send(HostResponse::Cancel);
     }
 
+    /// Whether the request was neither answered nor withdrawn, and its call goes on.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.reply.as_ref().is_some_and(|reply| !reply.is_closed())
+    }
+
     /// Waits until the request is no longer open, so that a dialog can be closed.
     pub async fn withdrawn(&mut self) {
         if let Some(reply) = &mut self.reply {

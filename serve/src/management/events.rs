@@ -36,7 +36,7 @@ pub(super) async fn statuses(
 }
 
 /// Streams the status of all servers, then all events: `status`, `server` (progress, log messages, changed lists, …),
-/// `call`, `elicitation-denied` and `loaded`.
+/// `call`, `user-request`, `elicitation-denied` and `loaded`.
 #[utoipa::path(get, path = "/events", responses(
     (status = 200, description = "Events; `status` has a `StatusChange`, the data of the others is an object",
         body = StatusChange, content_type = "text/event-stream")))]

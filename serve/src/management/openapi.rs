@@ -6,7 +6,7 @@ use utoipa::{
     openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
 };
 
-use super::{auth, calls, content, events, runs, servers};
+use super::{auth, calls, content, events, requests, runs, servers};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -42,6 +42,8 @@ use super::{auth, calls, content, events, runs, servers};
         content::read_resource,
         content::expand,
         content::complete,
+        requests::list,
+        requests::respond,
         events::statuses,
         events::all
     ),

@@ -215,7 +215,8 @@ fn line(event: &HostEvent) -> Option<String> {
             Some(Outcome::Large { tokens }) => Some(format!("the output is large: {tokens} tokens")),
             _ => None,
         },
-        HostEvent::Loaded { .. } => None,
+        // The terminal shows the request itself.
+        HostEvent::UserRequest { .. } | HostEvent::Loaded { .. } => None,
     }
 }
 
