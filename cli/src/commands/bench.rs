@@ -244,8 +244,7 @@ impl LoadArgs {
         let staged = self.stages.iter().map(|stage| stage.duration.0).sum::<Duration>();
         let usual = if staged.is_zero() { HumanDuration::from_millis(10_000) } else { HumanDuration(staged) };
         let duration = self.duration.unwrap_or(usual);
-        let expect = LoadExpect { text: self.expect_text.clone(), ..LoadExpect::default() };
-        let mut load = Load {
+        let load = Load {
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
             mix: self.mix.clone(),
@@ -262,18 +261,23 @@ impl LoadArgs {
                 .map(|values| UserSetup { form: Some(FormAction::Accept(values)), ..UserSetup::default() }),
             ..Load::new("", shape, duration)
         };
-        if load.tool.is_some() {
-            load.expect = expect;
-            return load;
-        }
-        let operations = load.mix.iter_mut().map(|entry| &mut entry.operation).chain(&mut load.steps);
-        for operation in operations {
-            if let LoadOperation::Call(call) = operation {
-                call.expect = expect.clone();
-            }
-        }
-        load
+        expecting(load, self.expect_text.as_deref())
     }
+}
+
+/// The load with this text in the result of each call of a tool.
+fn expecting(mut load: Load, text: Option<&str>) -> Load {
+    let expect = LoadExpect { text: text.map(str::to_owned), ..LoadExpect::default() };
+    let operations = load.mix.iter_mut().map(|entry| &mut entry.operation).chain(&mut load.steps);
+    for operation in operations {
+        if let LoadOperation::Call(call) = operation {
+            call.expect = expect.clone();
+        }
+    }
+    if load.tool.is_some() {
+        load.expect = expect;
+    }
+    load
 }
 
 /// Rejects invalid data before a run starts.

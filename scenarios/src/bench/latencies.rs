@@ -17,6 +17,12 @@ pub(super) struct Latencies {
     bounds: Option<(u64, u64)>,
 }
 
+impl Default for Latencies {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Latencies {
     /// No latencies.
     pub(super) fn new() -> Self {

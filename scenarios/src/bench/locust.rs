@@ -15,20 +15,20 @@ mod usage;
 mod users;
 mod worker;
 
-use std::{io, time::Duration};
+use std::{collections::BTreeMap, io, time::Duration};
 
 use client::ServerConfig;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::{users::Users, worker::Worker};
+use self::{stats::OperationName, users::Users, worker::Worker};
 use super::{
     LoadPlan, PlanError,
     connect::{LoadConnectError, OPEN_CONNECTIONS},
     open::DEFAULT_IN_FLIGHT,
     raw::users::Pace,
 };
-use crate::model::{Closed, Load, Shape};
+use crate::model::{Closed, Load, LoadOperation, Shape};
 
 /// The file that a master runs: it names the users, collects the histograms of the workers, and detects lost workers.
 pub const LOCUSTFILE: &str = include_str!("locust/locustfile.py");
@@ -45,7 +45,7 @@ pub struct WorkerSettings {
     pub config: ServerConfig,
     /// Number of connections; absent: 1 over stdio, otherwise 8.
     pub connections: Option<usize>,
-    /// Tool, arguments, timeout and expected result. Its shape and duration are ignored: the master decides.
+    /// Operations, timeout and expected result. Its shape and duration are ignored: the master decides.
     pub load: Load,
     /// Pause of a user after a response, if users call after a response.
     pub think_time: Option<Duration>,
@@ -53,12 +53,14 @@ pub struct WorkerSettings {
     pub rate_per_user: Option<f64>,
     /// Maximum number of calls in flight at a rate.
     pub max_in_flight: Option<usize>,
+    /// Seed of the choice in a mix. Workers with the same one choose the same operations at the same time.
+    pub seed: u64,
 }
 
 /// What a worker reports while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The server has the tool, and the worker connects to the master.
+    /// The server has the tools, and the worker connects to the master.
     Connecting,
     /// The master accepted the worker.
     Registered {
@@ -88,7 +90,7 @@ pub enum WorkerError {
     #[error("the load cannot start")]
     Connect(#[from] LoadConnectError),
     /// The raw driver cannot execute the load.
-    #[error("a worker cannot call this tool: {reason}")]
+    #[error("a worker cannot execute this load: {reason}")]
     NoRawDriver {
         /// The reason.
         reason: String,
@@ -126,18 +128,18 @@ pub async fn run(
         () = cancel.cancelled() => return Ok(()),
     }
     notify(Notice::Connecting);
-    let name = users.name.clone();
+    let names = names(&users.plan);
     let (command, commands) = mpsc::unbounded_channel();
     let (event, events) = mpsc::unbounded_channel();
     let executor = tokio::spawn(users.run(commands, event));
-    let result = Worker::new(master, &name, command, events, notify).run(cancel).await;
+    let result = Worker::new(master, names, command, events, notify).run(cancel).await;
     // The worker is gone, so the users stop and the server is closed.
     let _ = executor.await;
     result
 }
 
 fn users(settings: WorkerSettings) -> Result<Users, WorkerError> {
-    let WorkerSettings { config, connections, mut load, think_time, rate_per_user, max_in_flight, .. } = settings;
+    let WorkerSettings { config, connections, mut load, think_time, rate_per_user, max_in_flight, seed, .. } = settings;
     let pace = match rate_per_user {
         None => Pace::AfterResponse,
         Some(rate) if (0.000_01..=1_000_000.0).contains(&rate) => Pace::Constant {
@@ -152,6 +154,17 @@ fn users(settings: WorkerSettings) -> Result<Users, WorkerError> {
     load.duration = mock_servers::HumanDuration(RUN);
     load.warmup = None;
     let usual = if matches!(config.endpoint, client::Endpoint::Stdio(_)) { 1 } else { OPEN_CONNECTIONS };
-    let plan = LoadPlan::open(&load)?;
-    Ok(Users { config, connections: connections.unwrap_or(usual), name: load.name(), plan, pace })
+    let plan = LoadPlan::open(&load)?.with_seed(seed);
+    Ok(Users { config, connections: connections.unwrap_or(usual), plan, pace })
+}
+
+/// The operations of a load by row, as Locust shows them.
+fn names(plan: &LoadPlan) -> Vec<OperationName> {
+    let iterations = plan.iterations();
+    let rows = iterations.operations().iter().enumerate();
+    let by_row = rows.map(|(number, operation)| (iterations.row(number).unwrap_or_default(), &operation.definition));
+    let by_row: BTreeMap<usize, &LoadOperation> = by_row.collect();
+    let name =
+        |operation: &LoadOperation| OperationName { method: operation.method().to_owned(), name: operation.name() };
+    by_row.into_values().map(name).collect()
 }

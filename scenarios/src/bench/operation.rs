@@ -17,6 +17,8 @@ pub(super) struct OperationRecord {
     /// Latencies of successes, and waiting times of executions without a response. The first operation of an iteration
     /// begins at the scheduled time, further ones after the operation before.
     pub(super) latencies: Latencies,
+    /// Times until another failure, which can be short and says nothing about the operation.
+    pub(super) failed_after: Latencies,
     pub(super) succeeded: u64,
     errors: BTreeMap<String, u64>,
     pub(super) abandoned: u64,
@@ -24,7 +26,8 @@ pub(super) struct OperationRecord {
 
 impl Default for OperationRecord {
     fn default() -> Self {
-        Self { latencies: Latencies::new(), succeeded: 0, errors: BTreeMap::new(), abandoned: 0 }
+        let (latencies, failed_after) = (Latencies::new(), Latencies::new());
+        Self { latencies, failed_after, succeeded: 0, errors: BTreeMap::new(), abandoned: 0 }
     }
 }
 
@@ -37,9 +40,9 @@ impl OperationRecord {
             Err(None) => self.abandoned += 1,
             Err(Some(kind)) => self.fail(kind, 1),
         }
-        // Other failures can be fast, which says nothing about the operation.
-        if matches!(outcome, Ok(()) | Err(None | Some(TIMED_OUT))) {
-            self.latencies.enter(latency, 1);
+        match outcome {
+            Ok(()) | Err(None | Some(TIMED_OUT)) => self.latencies.enter(latency, 1),
+            Err(Some(_)) => self.failed_after.enter(latency, 1),
         }
     }
 
@@ -54,6 +57,7 @@ impl OperationRecord {
     /// Adds the records of another worker.
     pub(super) fn merge(&mut self, other: Self) {
         self.latencies.merge(&other.latencies);
+        self.failed_after.merge(&other.failed_after);
         self.succeeded += other.succeeded;
         self.abandoned += other.abandoned;
         for (kind, count) in other.errors {
@@ -73,6 +77,11 @@ impl OperationRecord {
             latency: self.latencies.summary(),
             histogram: self.latencies.buckets(),
         }
+    }
+
+    /// Executions that failed, by kind.
+    pub(super) fn errors(&self) -> &BTreeMap<String, u64> {
+        &self.errors
     }
 
     /// Executions that failed.

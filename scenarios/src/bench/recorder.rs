@@ -89,6 +89,11 @@ impl Recorder {
         self.operation(row).record(micros(latency), Ok(()));
     }
 
+    /// The records of the operations, as far as one ended.
+    pub(super) fn operations(&self) -> &[OperationRecord] {
+        &self.operations
+    }
+
     /// The record of an operation.
     pub(super) fn operation(&mut self, row: usize) -> &mut OperationRecord {
         if row >= self.operations.len() {

@@ -1,6 +1,6 @@
 //! `bench worker`: makes the calls of a distributed load for a Locust master.
 
-use std::{num::NonZeroUsize, process::ExitCode};
+use std::{num::NonZeroUsize, path::PathBuf, process::ExitCode};
 
 use anyhow::anyhow;
 use mock_servers::HumanDuration;
@@ -9,12 +9,13 @@ use scenarios::{
         connect::LoadConnectError,
         locust::{self, Notice, WorkerError, WorkerSettings},
     },
-    model::{Closed, Load, LoadExpect, Shape},
+    model::{Closed, Load, MixEntry, Shape},
+    run::fresh_seed,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::object;
+use super::{checked, expecting, object};
 use crate::{
     commands::target::TargetArgs,
     error::{CommandError, CommandResult},
@@ -29,11 +30,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     locust: String,
     /// Tool to call.
-    #[arg(long)]
-    tool: String,
-    /// Arguments of the tool, as a JSON object.
-    #[arg(long, value_name = "JSON", value_parser = object)]
+    #[arg(long, required_unless_present = "mix")]
+    tool: Option<String>,
+    /// Arguments of the tool, as a JSON object. They can contain `{{iteration}}`, `{{user}}` and `{{COLUMN}}` of --data.
+    #[arg(long, value_name = "JSON", value_parser = object, conflicts_with = "mix")]
     arguments: Option<Map<String, Value>>,
+    /// Operation of a mix, as `8:echo` or `2:tools/list`: its weight, and a tool or a method with `=JSON` for arguments or
+    /// parameters. Each call is one of the operations, chosen at random, and has the statistics of its operation.
+    #[arg(long, value_name = "WEIGHT:OPERATION", conflicts_with = "tool")]
+    mix: Vec<MixEntry>,
+    /// File with a row of values for each call of the worker, from the first one again after the last: CSV with a header, or
+    /// JSON Lines (`.jsonl`).
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
     /// Open loop: calls per second of each user [default: a user calls after each response].
     #[arg(long, value_name = "RATE")]
     rate_per_user: Option<f64>,
@@ -78,11 +87,14 @@ impl Args {
         // The master decides about users and duration.
         let shape = Shape::Closed(Closed { users: 1, think_time: None });
         let load = Load {
+            tool: self.tool.clone(),
             arguments: self.arguments.clone(),
+            mix: self.mix.clone(),
+            data: self.data.clone(),
             timeout: self.timeout,
-            expect: LoadExpect { text: self.expect_text.clone(), ..LoadExpect::default() },
-            ..Load::new(&self.tool, shape, HumanDuration::from_millis(1))
+            ..Load::new("", shape, HumanDuration::from_millis(1))
         };
+        let load = checked(expecting(load, self.expect_text.as_deref()))?;
         Ok(WorkerSettings {
             master: self.locust.clone(),
             config: self.target.config(self.transport.map(|transport| transport.0))?,
@@ -91,6 +103,7 @@ impl Args {
             think_time: self.think_time.map(|time| time.0),
             rate_per_user: self.rate_per_user,
             max_in_flight: self.max_in_flight.map(NonZeroUsize::get),
+            seed: fresh_seed(),
         })
     }
 }
@@ -118,7 +131,7 @@ pub(super) fn run(args: &Args) -> CommandResult {
 
 fn text(notice: &Notice, master: &str) -> String {
     match notice {
-        Notice::Connecting => format!("the server has the tool; connecting to the Locust master at {master}"),
+        Notice::Connecting => format!("the server has the tools; connecting to the Locust master at {master}"),
         Notice::Registered { node_id } => format!("registered as {node_id}"),
         Notice::Lost { reason } => format!("{reason}; all users stopped, connecting again"),
     }

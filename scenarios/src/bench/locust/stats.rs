@@ -9,85 +9,103 @@ use super::{
 use crate::bench::{latencies::Latencies, raw::users::UserInterval};
 use reports::histogram_log;
 
-/// Method of all calls, which Locust shows as their type.
-const METHOD: &str = "tools/call";
-
 /// Name of the entry with all calls.
 const TOTAL: &str = "Aggregated";
 
 /// Kind of error of calls without a response when their user stopped.
 pub(super) const UNFINISHED: &str = "unfinished";
 
+/// Why a call is unfinished.
+const STOPPED: &str = "no response before the users stopped";
+
+/// An operation, as Locust shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OperationName {
+    /// Its type.
+    pub(super) method: String,
+    /// Its name.
+    pub(super) name: String,
+}
+
 /// Calls that were not reported yet.
 pub(super) struct Pending {
-    tool: String,
+    /// The operations of the load, by row; one if the load has a single tool.
+    names: Vec<OperationName>,
     /// Start of the report.
     since: f64,
-    requests: u64,
-    failures: u64,
     /// From the scheduled time, as in a load test of one machine: calls with a result, and waiting times.
     latencies: Latencies,
-    /// Those of the calls that Locust counts.
-    times: Latencies,
     unsent: u64,
+    total: Tally,
+    /// By operation.
+    operations: Vec<Tally>,
+    errors: BTreeMap<String, ErrorEntry>,
+}
+
+/// The calls of one name.
+#[derive(Default)]
+struct Tally {
+    requests: u64,
+    failures: u64,
+    /// Those of all calls, also of failures.
+    times: Latencies,
     bytes: u64,
     last: Option<u64>,
     requests_by_second: BTreeMap<u64, u64>,
     failures_by_second: BTreeMap<u64, u64>,
-    errors: BTreeMap<String, ErrorEntry>,
 }
 
 impl Pending {
-    pub(super) fn new(tool: &str, since: f64) -> Self {
+    pub(super) fn new(names: Vec<OperationName>, since: f64) -> Self {
         Self {
-            tool: tool.to_owned(),
             since,
-            requests: 0,
-            failures: 0,
             latencies: Latencies::new(),
-            times: Latencies::new(),
             unsent: 0,
-            bytes: 0,
-            last: None,
-            requests_by_second: BTreeMap::new(),
-            failures_by_second: BTreeMap::new(),
+            total: Tally::default(),
+            operations: names.iter().map(|_| Tally::default()).collect(),
             errors: BTreeMap::new(),
+            names,
         }
     }
 
     /// Adds calls.
     pub(super) fn add(&mut self, interval: &UserInterval) {
         let UserInterval { second, recorder, unsent } = interval;
-        let (requests, failures) = (recorder.finished(), recorder.failed() + recorder.abandoned);
-        self.requests += requests;
-        self.failures += failures;
         self.latencies.merge(&recorder.latencies);
         self.latencies.merge(unsent);
-        self.times.merge(&recorder.latencies);
-        self.times.merge(&recorder.failed_after);
         self.unsent += unsent.count();
-        self.bytes += recorder.bytes_received;
-        if requests > 0 {
-            self.last = self.last.max(Some(*second));
-            *self.requests_by_second.entry(*second).or_default() += requests;
+        let (requests, failures) = (recorder.finished(), recorder.failed() + recorder.abandoned);
+        let times = [&recorder.latencies, &recorder.failed_after];
+        self.total.add(*second, requests, failures, times);
+        self.total.bytes += recorder.bytes_received;
+        let sample = |kind: &str| recorder.samples.get(kind).map_or("", |sample| sample.text.as_str());
+        if self.names.len() == 1 {
+            self.operations[0].add(*second, requests, failures, times);
+            self.operations[0].bytes += recorder.bytes_received;
+            for (kind, count) in &recorder.errors {
+                self.fail(0, kind, sample(kind), *count, *second);
+            }
+            self.fail(0, UNFINISHED, STOPPED, recorder.abandoned, *second);
+            return;
         }
-        if failures > 0 {
-            *self.failures_by_second.entry(*second).or_default() += failures;
-        }
-        for (kind, count) in &recorder.errors {
-            let text = recorder.samples.get(kind).map_or("", |sample| sample.text.as_str());
-            self.fail(kind, text, *count, *second);
-        }
-        if recorder.abandoned > 0 {
-            self.fail(UNFINISHED, "no response before the users stopped", recorder.abandoned, *second);
+        for (row, record) in recorder.operations().iter().enumerate() {
+            let failures = record.failed() + record.abandoned;
+            self.operations[row].add(*second, record.sent(), failures, [&record.latencies, &record.failed_after]);
+            for (kind, count) in record.errors() {
+                self.fail(row, kind, sample(kind), *count, *second);
+            }
+            self.fail(row, UNFINISHED, STOPPED, record.abandoned, *second);
         }
     }
 
-    fn fail(&mut self, kind: &str, text: &str, count: u64, second: u64) {
-        let seen = second as f64;
-        let error = self.errors.entry(format!("{METHOD}.{}.{kind}", self.tool)).or_insert_with(|| ErrorEntry {
-            name: self.tool.clone(),
-            method: METHOD.to_owned(),
+    fn fail(&mut self, row: usize, kind: &str, text: &str, count: u64, second: u64) {
+        if count == 0 {
+            return;
+        }
+        let (seen, OperationName { method, name }) = (second as f64, &self.names[row]);
+        let error = self.errors.entry(format!("{method}.{name}.{kind}")).or_insert_with(|| ErrorEntry {
+            name: name.clone(),
+            method: method.clone(),
             error: if text.is_empty() { kind.to_owned() } else { format!("{kind}: {text}") },
             occurrences: 0,
             first_seen: seen,
@@ -100,32 +118,47 @@ impl Pending {
 
     /// The report of these calls, which are then reported. The histogram is absent without latencies.
     pub(super) fn take(&mut self, users: &UserClasses, now: f64) -> (Stats, Option<Histogram>) {
-        let tool = self.tool.clone();
-        let Self { since, errors, .. } = &*self;
-        let (entry, errors) = (self.entry(), errors.clone());
-        let histogram = self.latencies.bounds().map(|(_, max_us)| Histogram {
-            start: *since,
+        let names = self.names.clone();
+        let Self { since, latencies, unsent, total, operations, errors, names } =
+            std::mem::replace(self, Self::new(names, now));
+        let histogram = latencies.bounds().map(|(_, max_us)| Histogram {
+            start: since,
             duration: (now - since).max(0.0),
             max_us,
-            histogram: histogram_log::encode(&self.latencies.buckets()),
-            unsent: self.unsent,
+            histogram: histogram_log::encode(&latencies.buckets()),
+            unsent,
         });
-        let total = Entry { name: TOTAL.to_owned(), method: String::new(), ..entry.clone() };
-        *self = Self::new(&tool, now);
-        let stats = if entry.num_requests > 0 { vec![entry] } else { Vec::new() };
+        let called = names.into_iter().zip(operations).filter(|(_, tally)| tally.requests > 0);
+        let stats = called.map(|(operation, tally)| tally.entry(operation, since)).collect();
+        let stats_total = total.entry(OperationName { method: String::new(), name: TOTAL.to_owned() }, since);
         let user_count = users.values().sum();
-        (Stats { stats, stats_total: total, errors, user_classes_count: users.clone(), user_count }, histogram)
+        (Stats { stats, stats_total, errors, user_classes_count: users.clone(), user_count }, histogram)
+    }
+}
+
+impl Tally {
+    fn add(&mut self, second: u64, requests: u64, failures: u64, times: [&Latencies; 2]) {
+        self.requests += requests;
+        self.failures += failures;
+        times.into_iter().for_each(|times| self.times.merge(times));
+        if requests > 0 {
+            self.last = self.last.max(Some(second));
+            *self.requests_by_second.entry(second).or_default() += requests;
+        }
+        if failures > 0 {
+            *self.failures_by_second.entry(second).or_default() += failures;
+        }
     }
 
-    fn entry(&self) -> Entry {
+    fn entry(self, OperationName { method, name }: OperationName, since: f64) -> Entry {
         let millis = |micros: u64| micros as f64 / 1_000.0;
         let bounds = self.times.bounds();
         let mut response_times = Counts::default();
         response_times.add(&self.times);
         Entry {
-            name: self.tool.clone(),
-            method: METHOD.to_owned(),
-            start_time: self.since,
+            name,
+            method,
+            start_time: since,
             last_request_timestamp: self.last.map(|second| second as f64),
             num_requests: self.requests,
             num_none_requests: 0,
@@ -135,8 +168,8 @@ impl Pending {
             max_response_time: bounds.map_or(0.0, |(_, max)| millis(max)),
             total_content_length: self.bytes,
             response_times,
-            num_reqs_per_sec: self.requests_by_second.clone(),
-            num_fail_per_sec: self.failures_by_second.clone(),
+            num_reqs_per_sec: self.requests_by_second,
+            num_fail_per_sec: self.failures_by_second,
         }
     }
 }

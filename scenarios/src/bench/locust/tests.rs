@@ -139,7 +139,9 @@ impl Fixture {
         let (events, event) = mpsc::unbounded_channel();
         let (note, notices) = mpsc::unbounded_channel();
         let notify = move |notice| drop(note.send(notice));
-        let worker = Worker::new(master.to_owned(), "echo", command, event, notify).with_times(times);
+        let worker =
+            Worker::new(master.to_owned(), names(&LoadPlan::new(&load(json!({}))).unwrap()), command, event, notify)
+                .with_times(times);
         let cancel = CancellationToken::new();
         let worker = tokio::spawn(worker.run(cancel.clone()));
         Self { commands, events, notices, worker, cancel }
@@ -377,7 +379,7 @@ async fn users_stay_stopped_between_drain_and_stop() {
 
 #[test]
 fn response_times_keep_two_digits_below_a_millisecond() {
-    let mut pending = Pending::new("echo", 5.0);
+    let mut pending = Pending::new(names(&LoadPlan::new(&load(json!({}))).unwrap()), 5.0);
     pending.add(&interval(10, &[27, 364, 364, 12_340], &[Some("rpc-error"), None]));
     pending.add(&interval(11, &[99_500], &[]));
     let users = UserClasses::from([("McpUser".to_owned(), 2)]);
@@ -400,6 +402,36 @@ fn response_times_keep_two_digits_below_a_millisecond() {
     // Everything was reported.
     let (stats, histogram) = pending.take(&users, 14.0);
     assert_eq!((stats.stats.len(), stats.stats_total.num_requests, histogram), (0, 0, None));
+}
+
+#[test]
+fn the_operations_of_a_mix_have_statistics_of_their_own() {
+    let mut load = load(json!({}));
+    (load.tool, load.mix) = (None, vec!["3:echo".parse().unwrap(), "1:tools/list".parse().unwrap()]);
+    let plan = LoadPlan::new(&load).unwrap();
+    let timing = Timing::new(&plan);
+    let mut recorder = Recorder::interval(&timing);
+    let (intended, sent) = (timing.start, timing.start);
+    for (row, micros, outcome) in [
+        (0, 400, Ok(())),
+        (1, 900, Ok(())),
+        (1, 2_000, Err(Some(CallFailure::new("rpc-error", "text")))),
+        (0, 50, Err(None)),
+    ] {
+        let ended = sent + Duration::from_micros(micros);
+        recorder.record(Sample { intended, sent, ended, last: Some((row, sent)), outcome }, timing.end());
+    }
+    let mut pending = Pending::new(names(&plan), 5.0);
+    pending.add(&UserInterval { second: 10, recorder, unsent: crate::bench::latencies::Latencies::new() });
+    let (stats, _) = pending.take(&UserClasses::new(), 13.0);
+    let entries = stats.stats.iter().map(|entry| {
+        let times: u64 = entry.response_times.millis().map(|(_, count)| count).sum();
+        (entry.method.as_str(), entry.name.as_str(), entry.num_requests, entry.num_failures, times)
+    });
+    assert_eq!(entries.collect::<Vec<_>>(), [("tools/call", "echo", 2, 1, 2), ("tools/list", "tools/list", 2, 1, 2)]);
+    assert_eq!((stats.stats_total.num_requests, stats.stats_total.num_failures), (4, 2));
+    let errors: Vec<_> = stats.errors.keys().map(String::as_str).collect();
+    assert_eq!(errors, ["tools/call.echo.unfinished", "tools/list.tools/list.rpc-error"]);
 }
 
 /// Calls of `echo` that a server received.
@@ -429,6 +461,7 @@ async fn the_calls_of_changing_users_are_those_of_the_server() {
             think_time,
             rate_per_user,
             max_in_flight: None,
+            seed: 0,
         };
         let (command, commands) = mpsc::unbounded_channel();
         let (event, mut events) = mpsc::unbounded_channel();
@@ -475,6 +508,7 @@ async fn a_second_stop_shortens_the_grace_period() {
         think_time: None,
         rate_per_user: None,
         max_in_flight: None,
+        seed: 0,
     };
     let (command, commands) = mpsc::unbounded_channel();
     let (event, mut events) = mpsc::unbounded_channel();

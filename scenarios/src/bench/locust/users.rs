@@ -43,8 +43,6 @@ pub(super) enum Event {
 pub(super) struct Users {
     pub(super) config: ServerConfig,
     pub(super) connections: usize,
-    /// The name of the load at the master.
-    pub(super) name: String,
     pub(super) plan: LoadPlan,
     pub(super) pace: Pace,
 }

@@ -12,7 +12,7 @@ use super::{
     Notice, WorkerError,
     link::{Link, Lost},
     message::{Exception, FromMaster, Heartbeat, Spawn, State, ToMaster, UserClasses, UserCounts},
-    stats::Pending,
+    stats::{OperationName, Pending},
     usage::{Usage, memory_bytes},
     users::{Command, Event},
 };
@@ -106,7 +106,7 @@ pub(super) struct Worker<N> {
 impl<N: FnMut(Notice)> Worker<N> {
     pub(super) fn new(
         master: String,
-        tool: &str,
+        names: Vec<OperationName>,
         commands: mpsc::UnboundedSender<Command>,
         events: mpsc::UnboundedReceiver<Event>,
         notify: N,
@@ -124,7 +124,7 @@ impl<N: FnMut(Notice)> Worker<N> {
             reset_stats: false,
             stopping: None,
             open_stops: 0,
-            pending: Pending::new(tool, unix_seconds()),
+            pending: Pending::new(names, unix_seconds()),
             usage: Usage::new(),
         }
     }
