@@ -2,7 +2,7 @@
 //!
 //! The channel is bounded. A receiver that lags loses the oldest events and learns how many.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use evidence::Transport;
 use serde::{Deserialize, Serialize};
@@ -166,32 +166,40 @@ pub enum SkipReason {
     TooLong,
 }
 
-/// The channel for events. Clones share it, so that one receiver can follow several connections.
-#[derive(Debug, Clone)]
-pub struct EventSink {
-    sender: broadcast::Sender<ClientEvent>,
-    lists: broadcast::Sender<ClientEvent>,
-}
+/// The channels for events. Clones share them, so that one receiver can follow several connections.
+///
+/// A channel exists once something receives from it: its thousands of slots would be a large part of the time of a connection.
+#[derive(Debug, Clone, Default)]
+pub struct EventSink(Arc<Channels>);
 
-impl Default for EventSink {
-    fn default() -> Self {
-        Self { sender: broadcast::Sender::new(CAPACITY), lists: broadcast::Sender::new(CAPACITY) }
-    }
+#[derive(Debug, Default)]
+struct Channels {
+    all: OnceLock<broadcast::Sender<ClientEvent>>,
+    lists: OnceLock<broadcast::Sender<ClientEvent>>,
 }
 
 impl EventSink {
     /// Receives all events from now on.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<ClientEvent> {
-        self.sender.subscribe()
+        subscribe(&self.0.all)
     }
 
     /// Receives the events after which a list of tools may be another one: [`ClientEventKind::Status`] and
     /// [`ClientEventKind::Refreshed`]. Calls do not wake the receiver.
     #[must_use]
     pub fn subscribe_to_lists(&self) -> broadcast::Receiver<ClientEvent> {
-        self.lists.subscribe()
+        subscribe(&self.0.lists)
     }
+}
+
+fn subscribe(channel: &OnceLock<broadcast::Sender<ClientEvent>>) -> broadcast::Receiver<ClientEvent> {
+    channel.get_or_init(|| broadcast::Sender::new(CAPACITY)).subscribe()
+}
+
+/// The channel, if something receives from it.
+fn received(channel: &OnceLock<broadcast::Sender<ClientEvent>>) -> Option<&broadcast::Sender<ClientEvent>> {
+    channel.get().filter(|sender| sender.receiver_count() > 0)
 }
 
 /// An [`EventSink`] with the name of a server.
@@ -216,19 +224,19 @@ impl Reporter {
 
     /// Sends an event. The closure is only called for a receiver.
     pub(crate) fn report(&self, kind: impl FnOnce() -> ClientEventKind) {
-        let EventSink { sender, lists } = &self.sink;
-        let (has_receiver, has_list_receiver) = (sender.receiver_count() > 0, lists.receiver_count() > 0);
-        if !has_receiver && !has_list_receiver {
+        let Channels { all, lists } = &*self.sink.0;
+        let (all, lists) = (received(all), received(lists));
+        if all.is_none() && lists.is_none() {
             return;
         }
         let event = ClientEvent { server: self.server.to_string(), kind: kind() };
         let is_of_lists = matches!(event.kind, ClientEventKind::Status { .. } | ClientEventKind::Refreshed { .. });
         // An error means that the last receiver was dropped in between.
-        if has_list_receiver && is_of_lists {
+        if let Some(lists) = lists.filter(|_| is_of_lists) {
             let _ = lists.send(event.clone());
         }
-        if has_receiver {
-            let _ = sender.send(event);
+        if let Some(all) = all {
+            let _ = all.send(event);
         }
     }
 }
