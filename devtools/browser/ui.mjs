@@ -1,5 +1,5 @@
 // Uses the page of `mcp-workbench ui` in headless Chromium: statuses, a live validation, a case, a repeated check, a call with
-// a form, conversions, the report and a comparison; inert text of a hostile server; keys, accessibility, and no other host.
+// a form, a question of a server, conversions, the report and a comparison; inert text of a hostile server; keys, accessibility, and no other host.
 //
 // Usage: node ui.mjs <program> <directory for packages and runs>
 //
@@ -48,7 +48,7 @@ const configuration = (directory) => {
     return { command: program, args: ["mock", "stdio", path] };
   };
   const path = join(directory, "servers.json");
-  const mcpServers = { plain: server("plain", "A plain text"), hostile: server("hostile", HOSTILE), broken: { command: join(directory, "missing") } };
+  const mcpServers = { plain: server("plain", "A plain text"), hostile: server("hostile", HOSTILE), asking: { command: program, args: ["mock", "stdio", "everything"] }, broken: { command: join(directory, "missing") } };
   writeFileSync(path, JSON.stringify({ mcpServers }));
   return path;
 };
@@ -74,7 +74,7 @@ const press = (page, label) => page.evaluate((wanted) => [...document.querySelec
 const runEnds = (page) => page.waitForFunction(() => document.querySelector("progress")?.hidden);
 
 const statuses = async (page) => {
-  await page.waitForFunction(() => document.querySelectorAll("#servers .connected").length === 2 && document.querySelectorAll("#servers .failed").length === 1);
+  await page.waitForFunction(() => document.querySelectorAll("#servers .connected").length === 3 && document.querySelectorAll("#servers .failed").length === 1);
   check(!page.url().includes("token"), "the page removes the token from its URL");
   check((await text(page, "#servers")).includes("missing"), "a server that cannot start has its reason");
 };
@@ -146,6 +146,25 @@ const call = async (page) => {
   check((await text(page, "#conversions")).includes("gemini-json-schema"), "the tool is converted for five providers");
 };
 
+// A server asks the user during a call.
+const asked = async (page) => {
+  await go(page, "#tool/asking/test_elicitation", "#call");
+  await page.type("#argument-0", "Who are you?");
+  await page.$eval("#call", (found) => found.click());
+  await page.waitForSelector("#requests .request");
+  check((await text(page, "#requests")).includes("Who are you?"), "a question of the server is shown");
+  await page.$$eval("#requests input", (inputs) => inputs.forEach((input) => (input.value = "x@example.com")));
+  await press(page, "Submit");
+  await page.waitForSelector("#result");
+  check((await text(page, "#result")).includes("x@example.com"), `the server gets the form: ${await text(page, "#result")}`);
+  await page.waitForFunction(() => document.querySelectorAll("#requests .request").length === 0);
+  await page.$eval("#call", (found) => found.click());
+  await page.waitForSelector("#requests .request");
+  await press(page, "Decline");
+  await page.waitForFunction(() => document.querySelector("#result")?.textContent.includes("decline"));
+  check(true, "a question can be declined");
+};
+
 const hostile = async (page) => {
   const inert = async (where) => {
     const added = await page.$$eval("main img, main svg, main script, main iframe, main a[href^=java]", (found) => found.length);
@@ -212,6 +231,7 @@ try {
   await validation(page);
   await report(browser, page);
   await call(page);
+  await asked(page);
   await hostile(page);
   check(problems.length === 0, `no errors, and no requests to other hosts ${problems.join("; ")}`);
   await withoutToken(browser, url);

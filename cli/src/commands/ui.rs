@@ -70,7 +70,9 @@ async fn serve(args: &Args) -> Result<(), CommandError> {
     })?;
     let address = listener.local_addr().map_err(CommandError::environment)?;
     let workbench = workbench(args.run_limit, args.runs.clone().unwrap_or_else(runs_directory))?;
-    let management = management(&args.files, args.callback_port, HostSupport::NONE, workbench).await?;
+    // What the page shows.
+    let support = HostSupport { forms: true, urls: true, ..HostSupport::NONE };
+    let management = management(&args.files, args.callback_port, support, workbench).await?;
     let url = page_url(address, &token)?;
     print_url(args, &url, &token)?;
     if args.open

@@ -54,10 +54,9 @@ const entry = (id, schema, type) => {
 };
 
 // One argument: its label, control and error.
-const argument = (name, raw, root, isRequired, position) => {
+const argument = (name, raw, root, isRequired, id) => {
   const schema = resolved(raw, root);
   const type = controlType(schema);
-  const id = `argument-${position}`;
   const hint = raw?.description ?? schema.description;
   const { control, read, isEmpty } =
     type === "enum" ? choice(id, "const" in schema ? [schema.const] : schema.enum, schema.default)
@@ -89,8 +88,8 @@ const argument = (name, raw, root, isRequired, position) => {
   return { row, take, control };
 };
 
-// The fields of a schema, and `read`, which returns the arguments, or nothing if a value is invalid.
-const argumentFields = (schema) => {
+// The fields of a schema, and `read`, which returns the arguments, or nothing if a value is invalid. `prefix` begins their ids.
+const argumentFields = (schema, prefix = "argument") => {
   const properties = schema?.properties && typeof schema.properties === "object" ? schema.properties : {};
   const required = Array.isArray(schema?.required) ? schema.required : [];
   const entries = Object.entries(properties);
@@ -98,10 +97,10 @@ const argumentFields = (schema) => {
     if (schema?.additionalProperties === false || !(schema?.additionalProperties || schema?.anyOf || schema?.oneOf || schema?.allOf || schema?.$ref)) {
       return { rows: [element("p", { class: "note" }, "The tool has no arguments.")], read: () => ({}) };
     }
-    const whole = argument("arguments", { description: "All arguments, as a JSON object" }, schema, false, 0);
+    const whole = argument("arguments", { description: "All arguments, as a JSON object" }, schema, false, `${prefix}-0`);
     return { rows: [whole.row], read: () => readAll([whole], (found) => (found.length ? found[0][1] : {})) };
   }
-  const fields = entries.map(([name, raw], position) => argument(name, raw, schema, required.includes(name), position));
+  const fields = entries.map(([name, raw], position) => argument(name, raw, schema, required.includes(name), `${prefix}-${position}`));
   return { rows: fields.map((one) => one.row), read: () => readAll(fields, Object.fromEntries) };
 };
 

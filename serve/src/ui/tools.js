@@ -42,6 +42,40 @@ const conversions = (server, name) => {
   return [element("h2", {}, "Definition for model providers"), element("div", { class: "actions" }, convert), place];
 };
 
+// A request of the server to the user during a call: a form, or a page to visit. `redraw` shows the requests that are still open.
+const requestView = ({ id, server, kind, message, schema, url }, redraw) => {
+  const place = element("div", {});
+  const respond = (control, body) => act(control, place, async () => redraw(await postJson(path("requests", id), body())));
+  const [decline, close] = [button("Decline"), button("Close")];
+  respond(decline, () => ({ action: "decline" }));
+  respond(close, () => ({ action: "cancel" }));
+  const { rows, read } = kind === "form" ? argumentFields(schema, `request-${id}`) : { rows: [], read: () => ({}) };
+  const accept = button(kind === "form" ? "Submit" : "Open the page", "main");
+  accept.addEventListener("click", async () => {
+    const content = read();
+    if (content === undefined) return;
+    try {
+      if (kind === "url") open(url, "_blank", "noopener,noreferrer");
+      redraw(await postJson(path("requests", id), kind === "form" ? { action: "accept", content } : { action: "accept" }));
+    } catch (error) {
+      place.replaceChildren(problem(error));
+    }
+  });
+  return element("section", { class: "panel request", "aria-label": `Request of ${server}` },
+    element("p", {}, badge("warned", `${visible(server)} asks`), " ", document.createTextNode(visibleLines(message))),
+    kind === "url" ? element("p", {}, element("strong", {}, new URL(url).host), " ", element("code", {}, visible(url))) : undefined,
+    element("div", { class: "fields-form" }, rows),
+    element("div", { class: "actions" }, accept, decline, close), place);
+};
+
+// Shows the requests of the server while the page of its tool is open.
+const showRequests = (server, place, signal) => {
+  const redraw = (all) => place.replaceChildren(...all.filter((one) => one.server === server).map((one) => requestView(one, redraw)));
+  const load = async () => redraw(await getJson("/requests", { signal }));
+  const isOurs = (event, data) => (event === "user-request" || event === "call") && data.server === server;
+  eachEvent("/events", signal, (event, data) => isOurs(event, data) && load().catch(() => {})).catch(() => {});
+};
+
 // Calls the tool. If a rule asks, the user can approve the call.
 const callTool = async (call, place) => {
   try {
@@ -56,13 +90,15 @@ const callTool = async (call, place) => {
   }
 };
 
-const showTool = async (server, name) => {
+const showTool = async (server, name, signal) => {
   const [{ tools }, all] = await Promise.all([getJson(`${path("mcp", server)}/tools`), getJson("/tools")]);
   const tool = tools.find((one) => one.name === name);
   if (!tool) throw new Error(`server ${server} has no tool ${name}`);
   const qualified = all.tools.find((one) => one.server === server && one.tool === name)?.name;
   const { rows, read } = argumentFields(tool.inputSchema);
   const place = element("div", { "aria-live": "polite" });
+  const requests = element("div", { id: "requests", "aria-live": "polite" });
+  showRequests(server, requests, signal);
   const call = element("button", { class: "main", id: "call" }, "Call");
   const form = element("form", { class: "fields-form", novalidate: true }, rows, element("div", { class: "actions" }, call));
   form.addEventListener("submit", async (event) => {
@@ -79,6 +115,6 @@ const showTool = async (server, name) => {
     element("p", { class: "lead" }, document.createTextNode(visibleLines(tool.description || tool.title || ""))),
     element("h2", {}, "Call"),
     qualified ? form : element("p", { class: "problem" }, "A rule of the configuration hides this tool."),
-    place, ...conversions(server, name),
+    requests, place, ...conversions(server, name),
     element("details", { class: "panel" }, element("summary", {}, "Definition of the server"), element("div", { class: "content" }, jsonView(tool)))];
 };
