@@ -89,16 +89,25 @@ enum RequestKind {
     },
 }
 
-impl From<&HostRequest> for RequestView {
-    fn from(request: &HostRequest) -> Self {
-        let kind = match request.kind().clone() {
-            HostRequestKind::Form { message, form } => RequestKind::Form { message, schema: schema(form.fields()) },
-            HostRequestKind::Url { message, url, .. } => RequestKind::Url { message, url: url.into() },
-            HostRequestKind::Sampling { params } => RequestKind::Sampling { params },
-            // The API declares no other features.
-            _ => RequestKind::Sampling { params: Map::new() },
+impl Management {
+    /// The requests as programs see them. Messages are those of the server, without its secrets.
+    fn views(&self, open: &BTreeMap<u64, HostRequest>) -> Json<Vec<RequestView>> {
+        let view = |request: &HostRequest| {
+            let server = request.server().to_owned();
+            let kind = match request.kind().clone() {
+                HostRequestKind::Form { message, form } => {
+                    RequestKind::Form { message: self.redact(&server, message), schema: schema(form.fields()) }
+                }
+                HostRequestKind::Url { message, url, .. } => {
+                    RequestKind::Url { message: self.redact(&server, message), url: url.into() }
+                }
+                HostRequestKind::Sampling { params } => RequestKind::Sampling { params },
+                // The API declares no other features.
+                _ => RequestKind::Sampling { params: Map::new() },
+            };
+            RequestView { id: request.number(), server, kind }
         };
-        Self { id: request.number(), server: request.server().to_owned(), kind }
+        Json(open.values().map(view).collect())
     }
 }
 
@@ -138,7 +147,7 @@ enum Action {
 /// Lists the requests of servers to the user or the model that have no response yet.
 #[utoipa::path(get, path = "/requests", responses((status = 200, description = "The requests", body = Vec<RequestView>)))]
 pub(super) async fn list(State(management): State<Management>) -> Json<Vec<RequestView>> {
-    Json(management.0.requests.with(|open| open.values().map(RequestView::from).collect()))
+    management.0.requests.with(|open| management.views(open))
 }
 
 /// Responds to a request of a server.
@@ -168,7 +177,7 @@ pub(super) async fn respond(
             Action::Decline => open.remove(&id).ok_or_else(unknown)?.decline(),
             Action::Cancel => open.remove(&id).ok_or_else(unknown)?.cancel(),
         }
-        Ok(Json(open.values().map(RequestView::from).collect()))
+        Ok(management.views(open))
     })
 }
 
