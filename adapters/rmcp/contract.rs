@@ -9,6 +9,7 @@ use std::{
 };
 
 use http::{HeaderName, HeaderValue};
+use rmcp::{ErrorData, model::CreateMessageRequestMethod};
 use rustix::time::{ClockId, clock_gettime};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -129,10 +130,11 @@ pub(crate) fn headers() -> HashMap<HeaderName, HeaderValue> {
     headers.filter_map(|(name, value)| Some((name.parse().ok()?, value.as_str()?.parse().ok()?))).collect()
 }
 
-/// The user's roots.
+/// The user's roots. Without any, the list is that of the SDK.
 pub(crate) fn roots() -> Value {
     let changed = ROOTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-    changed.unwrap_or_else(|| CONTEXT["client"]["user"]["roots"].clone())
+    let known = changed.unwrap_or_else(|| CONTEXT["client"]["user"]["roots"].clone());
+    if known.is_null() { json!([]) } else { known }
 }
 
 pub(crate) fn set_roots(roots: Value) {
@@ -191,12 +193,15 @@ async fn considered() {
     tokio::time::sleep(duration(&CONTEXT["client"]["user"]["delay"]).unwrap_or_default()).await;
 }
 
-/// The model's message.
-pub(crate) async fn sampled() -> Value {
+/// The model's message. Without a model, the error is that of the SDK.
+pub(crate) async fn sampled() -> Result<Value, ErrorData> {
     considered().await;
     let text = &CONTEXT["client"]["user"]["sampling"];
+    if text.is_null() {
+        return Err(ErrorData::method_not_found::<CreateMessageRequestMethod>());
+    }
     let content = json!({ "type": "text", "text": text });
-    json!({ "role": "assistant", "model": "model", "stopReason": "endTurn", "content": content })
+    Ok(json!({ "role": "assistant", "model": "model", "stopReason": "endTurn", "content": content }))
 }
 
 /// The user's answer to a form or a URL.
@@ -204,9 +209,11 @@ pub(crate) async fn answer(request: &Value) -> Value {
     considered().await;
     let user = &CONTEXT["client"]["user"];
     if request["mode"] == "url" {
-        return json!({ "action": user["url"] });
+        return json!({ "action": user["url"].as_str().unwrap_or("decline") });
     }
     match &user["form"] {
+        // What the SDK does for an application without forms.
+        Value::Null => json!({ "action": "decline" }),
         Value::String(action) if action == "absent" => json!({ "action": "cancel" }),
         Value::String(action) => json!({ "action": action }),
         form => {

@@ -21,7 +21,7 @@ impl ClientHandler for Handler {
     }
 
     async fn create_message(&self, _: Sampling, _: Request) -> Result<CreateMessageResult, ErrorData> {
-        Ok(contract::typed(contract::sampled().await))
+        contract::sampled().await.map(contract::typed)
     }
 
     async fn list_roots(&self, _: Request) -> Result<ListRootsResult, ErrorData> {
