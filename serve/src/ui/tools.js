@@ -45,27 +45,33 @@ const conversions = (server, name) => {
 // A request of the server to the user during a call: a form, or a page to visit. `redraw` shows the requests that are still open.
 const requestView = ({ id, server, kind, message, schema, url }, redraw) => {
   const place = element("div", {});
-  const respond = (control, body) => act(control, place, async () => redraw(await postJson(path("requests", id), body())));
-  const [decline, close] = [button("Decline"), button("Close")];
-  respond(decline, () => ({ action: "decline" }));
-  respond(close, () => ({ action: "cancel" }));
-  const { rows, read } = kind === "form" ? argumentFields(schema, `request-${id}`) : { rows: [], read: () => ({}) };
-  const accept = button(kind === "form" ? "Submit" : "Open the page", "main");
-  accept.addEventListener("click", async () => {
+  const { rows, read } = kind === "form" ? argumentFields(schema, `request-${id}`) : { rows: [] };
+  // Sends what `body` returns, if it returns something.
+  const responds = (control, body) => {
+    act(control, place, async () => {
+      const response = body();
+      if (response) redraw(await postJson(path("requests", id), response));
+    });
+    return control;
+  };
+  const submit = () => {
     const content = read();
-    if (content === undefined) return;
-    try {
-      if (kind === "url") open(url, "_blank", "noopener,noreferrer");
-      redraw(await postJson(path("requests", id), kind === "form" ? { action: "accept", content } : { action: "accept" }));
-    } catch (error) {
-      place.replaceChildren(problem(error));
-    }
-  });
+    return content && { action: "accept", content };
+  };
+  const visit = () => {
+    open(url, "_blank", "noopener,noreferrer");
+    return { action: "accept" };
+  };
+  const actions = [
+    kind === "form" ? responds(button("Submit", "main"), submit) : responds(button("Open the page", "main"), visit),
+    responds(button("Decline"), () => ({ action: "decline" })),
+    responds(button("Close"), () => ({ action: "cancel" })),
+  ];
   return element("section", { class: "panel request", "aria-label": `Request of ${server}` },
     element("p", {}, badge("warned", `${visible(server)} asks`), " ", document.createTextNode(visibleLines(message))),
     kind === "url" ? element("p", {}, element("strong", {}, new URL(url).host), " ", element("code", {}, visible(url))) : undefined,
     element("div", { class: "fields-form" }, rows),
-    element("div", { class: "actions" }, accept, decline, close), place);
+    element("div", { class: "actions" }, actions), place);
 };
 
 // Shows the requests of the server while the page of its tool is open.
