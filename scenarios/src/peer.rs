@@ -433,7 +433,9 @@ impl Peer {
         let text = String::from_utf8_lossy(bytes);
         let exchange = match &self.transport {
             PeerTransport::Stdio(connection) => connection.send_pieces(bytes, pieces).await.map(|()| None),
-            PeerTransport::Http(connection) => Ok(Some(connection.post(bytes.to_vec(), self.raw_headers(&text), None))),
+            PeerTransport::Http(connection) => {
+                Ok(Some(connection.post(bytes.to_vec().into(), self.raw_headers(&text), None)))
+            }
             PeerTransport::Sse(connection) => connection.post(&text).await.map(|()| None).or(Ok(None)),
         };
         let exchange = exchange.map_err(|error| failure("closed", error))?;
@@ -519,7 +521,7 @@ impl Peer {
         let text = stdio::line(message);
         let posted = match &self.transport {
             PeerTransport::Stdio(connection) => connection.send(&text).await.map(|()| None),
-            PeerTransport::Http(connection) => Ok(Some(connection.post(text.into_bytes(), headers, lost_after))),
+            PeerTransport::Http(connection) => Ok(Some(connection.post(text.into(), headers, lost_after))),
             PeerTransport::Sse(connection) => connection.post(&text).await.map(|()| None),
         };
         posted.map_err(|error| failure("closed", error))

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use evidence::{ConnectionEvent, Direction, Http};
 use futures::{Stream, StreamExt};
 use reqwest::{
@@ -147,7 +148,7 @@ impl HttpPeer {
 
     /// Posts a message and reads the response in the background. Returns the number of the exchange. The connection is lost
     /// after `lost_after`.
-    pub(super) fn post(&self, body: Vec<u8>, headers: Headers, lost_after: Option<Duration>) -> u64 {
+    pub(super) fn post(&self, body: Bytes, headers: Headers, lost_after: Option<Duration>) -> u64 {
         let number = self.shared.next();
         let shared = Arc::clone(&self.shared);
         let task = lock(&self.tasks).spawn(async move { shared.exchange(number, body, headers, lost_after).await });
@@ -166,7 +167,7 @@ impl HttpPeer {
         if method == Method::DELETE {
             self.shared.ended.store(true, Ordering::Relaxed);
         }
-        let (request, sent) = self.shared.request(&method, headers, body.as_ref().map(|body| body.as_bytes().to_vec()));
+        let (request, sent) = self.shared.request(&method, headers, body.clone().map(Bytes::from));
         self.shared.record_request(number, sent, body.as_deref());
         let response = tokio::time::timeout(RAW_TIMEOUT, send(request)).await;
         let response = match response {
@@ -230,10 +231,10 @@ impl Shared {
         self.exchanges.fetch_add(1, Ordering::Relaxed)
     }
 
-    async fn exchange(self: Arc<Self>, number: u64, body: Vec<u8>, headers: Headers, lost_after: Option<Duration>) {
-        let text = String::from_utf8_lossy(&body).into_owned();
+    async fn exchange(self: Arc<Self>, number: u64, body: Bytes, headers: Headers, lost_after: Option<Duration>) {
+        let text = String::from_utf8_lossy(&body);
         let session = headers.get(SESSION).cloned();
-        let (request, sent) = self.request(&Method::POST, headers, Some(body));
+        let (request, sent) = self.request(&Method::POST, headers, Some(body.clone()));
         self.record_request(number, sent, Some(&text));
         let before = self.recorder.received();
         let response = match send(request).await {
@@ -259,7 +260,7 @@ impl Shared {
     }
 
     /// Builds a request, and its recordable part without the user's headers.
-    fn request(&self, method: &Method, headers: Headers, body: Option<Vec<u8>>) -> (RequestBuilder, Http) {
+    fn request(&self, method: &Method, headers: Headers, body: Option<Bytes>) -> (RequestBuilder, Http) {
         let mut sent = self.usual_headers(method);
         for (name, value) in headers {
             let name = name.to_ascii_lowercase();
@@ -402,7 +403,7 @@ impl Shared {
         for request in requests.iter().filter(|_| self.answers) {
             let text = self.recorder.answer_to(request).to_string();
             let number = self.next();
-            let (post, sent) = self.request(&Method::POST, Headers::new(), Some(text.clone().into_bytes()));
+            let (post, sent) = self.request(&Method::POST, Headers::new(), Some(text.clone().into()));
             self.record_request(number, sent, Some(&text));
             match send(post).await {
                 Ok(response) => {

@@ -355,10 +355,12 @@ impl<'r> Run<'r> {
 
     /// Cases that do not share a session, in groups that use one after another.
     fn successive(&self, own: Vec<ServerCase>) -> Vec<Vec<ServerCase>> {
-        let (later, first): (Vec<ServerCase>, Vec<ServerCase>) =
+        let (mut later, first): (Vec<ServerCase>, Vec<ServerCase>) =
             own.into_iter().partition(|case| self.may_continue(case));
         let mut groups: Vec<Vec<ServerCase>> = first.into_iter().map(|case| vec![case]).collect();
-        for case in later {
+        // A case that another one continues comes first.
+        while let Some(next) = later.iter().position(|case| !later.iter().any(|other| case.continues(other))) {
+            let case = later.remove(next);
             match groups.iter_mut().find(|group| group.last().is_some_and(|last| case.continues(last))) {
                 Some(group) => group.push(case),
                 None => groups.push(vec![case]),

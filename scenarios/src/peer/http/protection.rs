@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use bytes::Bytes;
 use regex::Regex;
 use reqwest::{
     Method, Response, StatusCode, Url,
@@ -48,7 +49,7 @@ impl HttpPeer {
 
     /// The status and the challenge of the response to a message.
     async fn answer_to(&self, body: &str, headers: Headers, authorization: Authorization) -> Result<Value, String> {
-        let (request, _) = self.shared.request(&Method::POST, headers, Some(body.as_bytes().to_vec()));
+        let (request, _) = self.shared.request(&Method::POST, headers, Some(Bytes::copy_from_slice(body.as_bytes())));
         let (client, request) = request.build_split();
         let mut request = request.map_err(|cause| super::chain(&cause))?;
         match authorization {

@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use reqwest::{Method, header::HeaderValue};
 use serde_json::{Value, json};
 
@@ -48,7 +49,7 @@ impl HttpPeer {
         let shared = &self.shared;
         let number = shared.next();
         let opens = headers.get(SESSION).is_some_and(String::is_empty);
-        let (request, sent) = shared.request(&Method::POST, headers, Some(text.as_bytes().to_vec()));
+        let (request, sent) = shared.request(&Method::POST, headers, Some(Bytes::copy_from_slice(text.as_bytes())));
         shared.record_request(number, sent, Some(text));
         let exchange = async {
             let response = request.send().await.map_err(|cause| shared.fail(number, &cause))?;
