@@ -228,10 +228,12 @@ fn plan_calls(peer: &Peer, step: &CallTools, tools: &[Value], policy: &ToolPolic
     }
     // Open calls have more time then.
     calls.sort_by_key(|planned| planned.first().is_some_and(|first| peer.has_open(&first.name)));
-    let mut calls: Vec<Planned> = calls.into_iter().flatten().collect();
-    // Each tool is called before any is called with other arguments.
-    calls.sort_by_key(|planned| planned.is_variant);
-    (calls, not_called)
+    // Each tool is called before any is called with other arguments, which may take the time of the step.
+    let mut calls: Vec<(usize, Planned)> =
+        calls.into_iter().flat_map(|planned| planned.into_iter().enumerate()).collect();
+    let is_successive = step.arguments == ArgumentKind::Invalid;
+    calls.sort_by_key(|(position, planned)| if is_successive { *position } else { usize::from(planned.is_variant) });
+    (calls.into_iter().map(|(_, planned)| planned).collect(), not_called)
 }
 
 /// The calls of one tool.

@@ -151,7 +151,9 @@ impl SharedSession<'_> {
                 break;
             }
         }
-        self.settle(&mut peer).await;
+        if exits {
+            self.settle(&mut peer).await;
+        }
         let next_id = peer.next_id();
         self.collect(peer.end().await, greeting, greeted, parts, scenarios, collected);
         exits.then_some(next_id)
