@@ -72,8 +72,8 @@ fn main() -> ExitCode {
         ),
         trial("a_server_behind_a_shell_is_ended_as_soon", a_server_behind_a_shell_is_ended_as_soon),
         trial(
-            "a_server_that_exits_late_after_a_cancelled_call_is_started_again",
-            a_server_that_exits_late_after_a_cancelled_call_is_started_again,
+            "a_server_is_started_again_to_see_its_exit_if_it_may_work_on_a_cancelled_call",
+            a_server_is_started_again_to_see_its_exit_if_it_may_work_on_a_cancelled_call,
         ),
     ];
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
@@ -327,31 +327,31 @@ async fn ended_soon(script: &str) -> Option<ProcessEvidence> {
     evidence.process
 }
 
-/// It may still work on the call, so its late exit says nothing.
-async fn a_server_that_exits_late_after_a_cancelled_call_is_started_again() {
-    let work = "session: shared\nsteps:\n  - pages: { method: tools/list, items: tools }\n  \
-        - call-tools: { tools: '$.steps[0].items', cancel: true }\n";
+/// It may still work on the call, so its late exit says nothing. A later call that has a response shows that it does not.
+async fn a_server_is_started_again_to_see_its_exit_if_it_may_work_on_a_cancelled_call() {
+    let listed = "session: shared\nsteps:\n  - pages: { method: tools/list, items: tools }\n  - call-tools: ";
+    let cancelled = format!("{listed}{{ tools: '$.steps[0].items', cancel: true }}\n");
+    let called = format!("{cancelled}  - call-tools: {{ tools: '$.steps[0].items' }}\n");
     let end = "session: shared\nchecks: [exits-when-input-closes]\nsteps:\n  - close: {}\n";
     let named = |name: &str, text: &str| Arc::new(Scenario { scenario: name.to_owned(), ..scenario(text) });
-    let scenarios = vec![named("server/work", work), named("server/end", end)];
-    let starts_with = async |at_end: &str| {
+    let starts_with = async |work: &str, at_end: &str| {
         let directory = tempfile::tempdir().expect("a directory");
         let starts = directory.path().join("starts");
         let tool = r#"{"name":"work","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}"#;
-        let listed = format!(r#"printf '{{"jsonrpc":"2.0","id":%s,"result":{{"tools":[{tool}]}}}}\n' "$id" ;;"#);
-        let called = r#"printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\n' "$id" ;;"#;
-        let cases = format!(
-            "*tools/list*) {listed}\n    *workbench-call*) is_busy=1 ;;\n    *tools/call*) {called}\n    *'\"method\":\"ping\"'*)"
-        );
-        let script = GOOD.replacen("*'\"method\":\"ping\"'*)", &cases, 1);
+        let list = format!(r#"printf '{{"jsonrpc":"2.0","id":%s,"result":{{"tools":[{tool}]}}}}\n' "$id" ;;"#);
+        let call = r#"printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\n' "$id" ;;"#;
+        let ping = "*'\"method\":\"ping\"'*)";
+        let cases = format!("*tools/list*) {list}\n *workbench-call*) is_busy=1 ;;\n *tools/call*) {call}\n {ping}");
+        let script = GOOD.replacen(ping, &cases, 1);
         let script = format!("echo start >>{}\n{script}\n{at_end}", starts.display());
-        let run = validate_with(server(&script), STARTUP, scenarios.clone()).await.expect("a server");
+        let scenarios = vec![named("server/end", end), named("server/work", work)];
+        let run = validate_with(server(&script), STARTUP, scenarios).await.expect("a server");
         let mut checks = run.cases.iter().flat_map(|case| &case.checks);
         let exits = checks.find(|check| check.id == "exits-when-input-closes").expect("the check");
         let starts = std::fs::read_to_string(&starts).expect("the server has started").lines().count();
         (exits.verdict, starts)
     };
-    let (verdict, starts) = starts_with("").await;
+    let (verdict, starts) = starts_with(&called, "").await;
     assert_eq!(verdict, Verdict::Passed);
-    assert_eq!(starts_with("[ -z \"$is_busy\" ] || sleep 3").await, (Verdict::Passed, starts + 1));
+    assert_eq!(starts_with(&cancelled, "[ -z \"$is_busy\" ] || sleep 100").await, (Verdict::Passed, starts + 1));
 }

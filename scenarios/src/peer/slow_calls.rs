@@ -60,7 +60,7 @@ pub(super) struct SlowCalls {
     interrupted: BTreeSet<String>,
     /// The tools whose calls requested something from the user or the model.
     asking: BTreeSet<String>,
-    /// Whether a call was cancelled. The server may still work on it.
+    /// Whether a request other than the calls of `interrupted` was cancelled. The server may still work on it.
     cancelled: bool,
     /// Until when the server may send messages that it should not send.
     late_until: Option<Instant>,
@@ -214,9 +214,17 @@ impl Peer {
         !was_used
     }
 
-    /// Whether the server may still work on calls that are open or were cancelled.
+    /// Whether the server works on calls that are open, or may work on ones that were cancelled because they took long.
+    pub(crate) fn has_slow_calls(&self) -> bool {
+        let SlowCalls { open, tools, cancelled, .. } = &self.slow_calls;
+        *cancelled || !open.is_empty() || !tools.is_empty()
+    }
+
+    /// Whether the server may still work on calls that are open or were cancelled. A call that was cancelled is over if a later
+    /// one of the same tool had its response.
     pub(crate) fn is_busy(&self) -> bool {
-        self.slow_calls.cancelled || !self.slow_calls.open.is_empty()
+        let SlowCalls { interrupted, durations, .. } = &self.slow_calls;
+        self.has_slow_calls() || interrupted.iter().any(|tool| !durations.contains_key(tool))
     }
 
     /// Waits for the response to a call, and cancels it if there is none.
@@ -302,8 +310,7 @@ impl Peer {
 
     /// Cancels a call of a tool on purpose, and waits for a response that it should not have.
     pub(crate) async fn interrupt(&mut self, tool: &str, sent: &Sent) -> Result<Value, StepError> {
-        self.slow_calls.interrupted.insert(tool.to_owned());
-        self.cancel(sent).await;
+        self.cancel_call(tool, sent).await;
         if sent.progress_token.is_some() {
             let since = Duration::from_micros(self.now_us() - sent.at_us);
             let slowest = Duration::from_micros(self.slowest_us.load(Ordering::Relaxed));
@@ -319,14 +326,20 @@ impl Peer {
         response
     }
 
-    /// Cancels an open call as its revision and transport define (2026-07-28, basic/patterns/cancellation).
+    /// Cancels an open call of a tool on purpose.
+    pub(crate) async fn cancel_call(&mut self, tool: &str, sent: &Sent) {
+        self.slow_calls.interrupted.insert(tool.to_owned());
+        self.cancel_because(sent, None).await;
+    }
+
+    /// Cancels an open request as its revision and transport define (2026-07-28, basic/patterns/cancellation).
     pub(crate) async fn cancel(&mut self, sent: &Sent) {
+        self.slow_calls.cancelled = true;
         self.cancel_because(sent, None).await;
     }
 
     async fn cancel_because(&mut self, sent: &Sent, reason: Option<&str>) {
         self.slow_calls.note(sent, false);
-        self.slow_calls.cancelled = true;
         self.slow_calls.expect_late(AFTER_CANCEL);
         if self.revision.is_modern() {
             self.end_request(sent, reason).await;

@@ -370,7 +370,7 @@ async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Du
     let cancelled = peer.send(call(json!(format!("{prefix}{number}")))).await?;
     match peer.response(&cancelled, before_cancel).await {
         Err(error) if error.kind == "timed-out" => {
-            peer.cancel(&cancelled).await;
+            peer.cancel_call(&planned.name, &cancelled).await;
             cancel_no_call(peer, json!({ "reason": "test" })).await?;
         }
         Err(error) => return Err(error),
@@ -382,8 +382,8 @@ async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Du
         let took = Duration::from_micros(peer.now_us() - began_us);
         drop(peer.response(&kept, took + peer.response_timeout(None)).await);
     } else {
-        peer.cancel(&kept).await;
-        peer.cancel(&later).await;
+        peer.cancel_call(&planned.name, &kept).await;
+        peer.cancel_call(&planned.name, &later).await;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc, time::Duration};
 
 use evidence::{Body, Frame};
 use futures::future::join_all;
-use tokio::time::timeout;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -21,10 +21,6 @@ const MAX_SESSIONS: usize = 8;
 
 /// Maximum time of the sessions for the scenarios of a revision.
 const MAX_TIME: Duration = Duration::from_secs(90);
-
-/// How long a server may take to exit while it may work on slow or cancelled calls. One that takes longer is started again, as its
-/// late exit would say nothing.
-const BUSY_EXIT: Duration = Duration::from_secs(2);
 
 /// The scenarios of a revision that share a session.
 pub(crate) struct SharedSession<'r> {
@@ -50,10 +46,18 @@ pub(crate) struct SharedEvidence {
 impl SharedSession<'_> {
     /// Runs the scenarios in an open session after its handshake. Those that end a session come last.
     pub(crate) async fn run(&self, peer: Peer, scenarios: &[Arc<Scenario>]) -> SharedEvidence {
-        let mut collected = self.run_sessions(peer, scenarios).await;
-        let alone = scenarios[collected.scenarios.len()..].iter().map(|scenario| self.run_alone(scenario));
-        let alone = self.cancel.run_until_cancelled(join_all(alone)).await;
-        collected.scenarios.extend(alone.unwrap_or_default().into_iter().flatten());
+        let (_, ending) = split_at_end(scenarios);
+        let (sender, receiver) = oneshot::channel();
+        let alone = async {
+            if receiver.await.is_err() {
+                return Vec::new();
+            }
+            let alone = ending.iter().map(|scenario| self.run_alone(scenario));
+            let alone = self.cancel.run_until_cancelled(join_all(alone)).await;
+            alone.unwrap_or_default().into_iter().flatten().collect()
+        };
+        let (mut collected, alone) = tokio::join!(self.run_sessions(peer, scenarios, BusyNotice(Some(sender))), alone);
+        collected.scenarios.extend(alone);
         collected
     }
 
@@ -65,15 +69,15 @@ impl SharedSession<'_> {
     }
 
     /// Runs the scenarios in one session, and in further ones after it ended. Without those that end a session if the server
-    /// does not exit because it is busy.
-    async fn run_sessions(&self, mut peer: Peer, all: &[Arc<Scenario>]) -> SharedEvidence {
+    /// is busy.
+    async fn run_sessions(&self, mut peer: Peer, all: &[Arc<Scenario>], mut busy: BusyNotice) -> SharedEvidence {
         let whole = Evidence::without_records("", self.facts.transport, self.revision);
         let mut collected = SharedEvidence { scenarios: Vec::new(), whole };
         for session in 1..=MAX_SESSIONS {
             let rest = &all[collected.scenarios.len()..];
-            let next_id = self.run_session(peer, rest, &mut collected).await;
-            let Some(next_id) = next_id.filter(|_| collected.scenarios.len() < all.len()) else { return collected };
-            if self.cancel.is_cancelled() {
+            let next_id = self.run_session(peer, rest, &mut collected, &mut busy).await;
+            let scenarios = if busy.is_given() { split_at_end(all).0 } else { all };
+            if collected.scenarios.len() == scenarios.len() || self.cancel.is_cancelled() {
                 return collected;
             }
             let opened = match session {
@@ -86,7 +90,7 @@ impl SharedSession<'_> {
             match opened {
                 Ok(opened) => peer = opened,
                 Err(error) => {
-                    let rest = all[collected.scenarios.len()..].iter();
+                    let rest = scenarios[collected.scenarios.len()..].iter();
                     collected.scenarios.extend(rest.map(|scenario| self.broken(scenario, &error)));
                     return collected;
                 }
@@ -108,55 +112,44 @@ impl SharedSession<'_> {
         }
     }
 
-    /// Runs scenarios until one of them ends the session. Returns the next request id; `None` if the server did not exit
-    /// because it is busy, which says nothing.
+    /// Runs scenarios until one of them ends the session. Returns the next request id.
     async fn run_session(
         &self,
         mut peer: Peer,
         scenarios: &[Arc<Scenario>],
         collected: &mut SharedEvidence,
-    ) -> Option<i64> {
+        busy: &mut BusyNotice,
+    ) -> i64 {
         let greeting = peer.frame_count();
         let greeted = greeted(&peer, self.facts, 0);
-        let is_newest = self.facts.is_newest(self.revision);
         let mut parts = Vec::new();
-        let mut exits = true;
         peer = peer.keeping_slow_calls();
         for scenario in scenarios {
             peer.cancel_working().await;
-            let is_end = ends_session(scenario);
-            if is_end {
+            if ends_session(scenario) {
                 self.settle(&mut peer).await;
             }
-            if self.cancel.is_cancelled() || is_over(peer.now_us()) {
+            if peer.has_slow_calls() || ends_session(scenario) && peer.is_busy() {
+                busy.give();
+            }
+            if self.cancel.is_cancelled() || is_over(peer.now_us()) || (busy.is_given() && ends_session(scenario)) {
                 break;
             }
             let (from, began_us) = (peer.frame_count(), peer.now_us());
             let mut steps = vec![greeted.clone()];
-            let is_busy_end = is_end && peer.is_busy();
-            let taking = take_steps(&mut peer, scenario, self.call_tools, is_newest, &mut steps);
-            let timed_out = if is_busy_end {
-                let Ok(timed_out) = timeout(BUSY_EXIT, taking).await else {
-                    exits = false;
-                    break;
-                };
-                timed_out
-            } else {
-                taking.await
-            };
+            let is_newest = self.facts.is_newest(self.revision);
+            let timed_out = take_steps(&mut peer, scenario, self.call_tools, is_newest, &mut steps).await;
             let lost = steps.iter().any(|step| has_ended(&step.outcome))
                 || steps.iter().any(|step| is_lost(&step.outcome)) && peer.is_lost().await;
             parts.push(Part::new(from, began_us, &peer, steps, timed_out));
-            if lost || is_end {
+            if lost || ends_session(scenario) {
                 break;
             }
         }
-        if exits {
-            self.settle(&mut peer).await;
-        }
+        self.settle(&mut peer).await;
         let next_id = peer.next_id();
         self.collect(peer.end().await, greeting, greeted, parts, scenarios, collected);
-        exits.then_some(next_id)
+        next_id
     }
 
     /// Waits for late responses, unless the run is cancelled.
@@ -209,6 +202,27 @@ impl SharedSession<'_> {
 
 fn is_over(elapsed_us: u64) -> bool {
     u128::from(elapsed_us) > MAX_TIME.as_micros()
+}
+
+/// Tells once that the server works on slow or cancelled calls. It exits late then, so that its exit would say nothing.
+struct BusyNotice(Option<oneshot::Sender<()>>);
+
+impl BusyNotice {
+    fn give(&mut self) {
+        if let Some(sender) = self.0.take() {
+            // The receiver exists as long as the sender.
+            let _ = sender.send(());
+        }
+    }
+
+    fn is_given(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+/// The scenarios before the first one that ends the session, and the others.
+fn split_at_end(scenarios: &[Arc<Scenario>]) -> (&[Arc<Scenario>], &[Arc<Scenario>]) {
+    scenarios.split_at(scenarios.partition_point(|scenario| !ends_session(scenario)))
 }
 
 /// Whether a scenario ends the session.
