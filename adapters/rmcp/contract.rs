@@ -148,6 +148,11 @@ pub(crate) struct Call {
     pub(crate) stop: Option<CancellationToken>,
 }
 
+/// Whether a step cancels a begun call.
+pub(crate) fn is_cancelled(call: &Value) -> bool {
+    CONTEXT["steps"].as_array().is_some_and(|steps| steps.iter().any(|step| step["cancel"]["call"] == *call))
+}
+
 /// Waits until a call is to be cancelled.
 pub(crate) async fn stopped(stop: Option<CancellationToken>) {
     match stop {

@@ -146,7 +146,8 @@ impl Runner {
             "start" => {
                 let (session, mut call) = self.call(options)?;
                 let stop = CancellationToken::new();
-                call.stop = Some(stop.clone());
+                // Only a call that a step cancels: one that can be cancelled does not answer input requests.
+                call.stop = contract::is_cancelled(&options["as"]).then(|| stop.clone());
                 let running = tokio::spawn(async move { sdk::call(&session, call).await });
                 self.started.insert(options["as"].as_str().unwrap_or_default().to_owned(), (running, stop));
                 tokio::task::yield_now().await;
