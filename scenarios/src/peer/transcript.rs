@@ -97,8 +97,13 @@ impl TranscriptRecorder {
 
     /// Records a frame.
     pub(super) fn record(&self, connection: u64, direction: Direction, body: Body, http: Option<Http>) {
+        self.record_in(&mut self.lock(), connection, direction, body, http);
+        self.wake();
+    }
+
+    /// Records a frame in a state that is locked. The caller wakes those who wait.
+    fn record_in(&self, state: &mut State, connection: u64, direction: Direction, body: Body, http: Option<Http>) {
         let at_us = self.now_us();
-        let mut state = self.lock();
         let weight = weight(&body);
         if state.frames.len() >= MAX_FRAMES || state.bytes.saturating_add(weight) > MAX_BYTES {
             state.closed.get_or_insert_with(|| "the server sent more than 20,000 frames or 64 MiB".to_owned());
@@ -116,8 +121,6 @@ impl TranscriptRecorder {
             let http = http.map(|http| Arc::new(state.with_shared_headers(http)));
             state.frames.push(Frame { seq, at_us, server: "server".to_owned(), connection, direction, body, http });
         }
-        drop(state);
-        self.wake();
     }
 
     /// Records text to the server, without the most of very long strings.
@@ -196,8 +199,10 @@ impl TranscriptRecorder {
         let mut state = self.lock();
         state.mirrored.extend(messages.iter().flat_map(|message| listed_tools(message)));
         state.received.extend(messages);
+        // Who sees the message also sees its frame, for example the status of its response.
+        self.record_in(&mut state, connection, Direction::ServerToClient, Body::Json(value), http);
         drop(state);
-        self.record(connection, Direction::ServerToClient, Body::Json(value), http);
+        self.wake();
         requests
     }
 
