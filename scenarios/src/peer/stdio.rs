@@ -227,8 +227,5 @@ async fn keep_the_end(mut stderr: ChildStderr, kept: Arc<std::sync::Mutex<Vec<u8
 }
 
 pub(super) fn line(message: &Value) -> String {
-    let mut text = message.to_string();
-    // Half of it may be empty, which is much for a large message.
-    text.shrink_to_fit();
-    text
+    message.to_string()
 }
