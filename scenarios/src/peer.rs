@@ -36,7 +36,7 @@ mod stdio;
 mod target;
 mod transcript;
 
-pub(crate) use discovery::{Discovery, FailedHandshake, discover};
+pub(crate) use discovery::{Discovery, FailedHandshake, discover, discover_older};
 pub use discovery::{DiscoveryOptions, ProbeResult, ServerIdentity};
 pub use events::{EventParser, ServerEvent};
 pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer};

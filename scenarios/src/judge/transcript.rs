@@ -257,7 +257,7 @@ impl<'a> Transcript<'a> {
         later.iter().copied().find(|frame| !frame.from_client())
     }
 
-    /// The identity of the server from its handshake: revisions, capabilities, session.
+    /// The identity of the server from its handshake: newest revision of each era, capabilities, session.
     pub(super) fn server_identity(&self) -> Option<&'a Value> {
         let handshake = self.evidence.steps.iter().find(|outcome| outcome.step.is_none())?;
         match &handshake.outcome {
@@ -279,9 +279,10 @@ impl<'a> Transcript<'a> {
         known.unwrap_or_else(|| self.may_support(|revision| !revision.is_modern()))
     }
 
-    /// Whether the server supports a revision of this kind, or may do so because it was not asked for all.
+    /// Whether the newest revision of an era that the server supports is of this kind, or may be because it was not asked for all.
     pub(super) fn may_support(&self, is_wanted: impl Fn(Revision) -> bool) -> bool {
-        let revisions = self.server_identity().and_then(|identity| identity.get("revisions")).and_then(Value::as_array);
+        let revisions =
+            self.server_identity().and_then(|identity| identity.get("newest_revisions")).and_then(Value::as_array);
         revisions.is_none_or(|revisions| {
             let known = |revision: &Value| revision.as_str().and_then(|text| text.parse::<Revision>().ok());
             revisions.iter().any(|revision| known(revision).is_none_or(&is_wanted))

@@ -324,6 +324,9 @@ pub struct Wait {
     /// How long.
     #[serde(rename = "for")]
     pub period: HumanDuration,
+    /// Wait only if this JSONPath selects something in the values of the earlier steps. Otherwise the step is skipped.
+    #[serde(rename = "if", default)]
+    pub condition: Option<String>,
     /// The expected outcome.
     #[serde(default)]
     pub expect: Expect,

@@ -69,10 +69,11 @@ impl ProbeResult {
     /// The part of the result that checks see, as evidence.
     pub(crate) fn as_value(&self, revision: Revision) -> Value {
         let identity = self.identities.get(&revision).cloned().unwrap_or_default();
-        let revisions = (!self.restricted).then(|| self.revisions().collect::<Vec<_>>());
+        let newest = self.revisions().filter(|revision| self.is_newest(*revision));
+        let newest = (!self.restricted).then(|| newest.collect::<Vec<_>>());
         json!({
             "revision": revision,
-            "revisions": revisions,
+            "newest_revisions": newest,
             "has_handshake": self.has_handshake,
             "server_info": identity.server_info,
             "capabilities": identity.capabilities,
@@ -102,6 +103,8 @@ pub(crate) struct Discovery {
     pub(crate) failed: Option<FailedHandshake>,
     /// If the server requires a token and the user gave none: the revision by which its authorization is judged.
     pub(crate) needs_token_in: Option<Revision>,
+    /// Revisions with a handshake that it may also support: those older than the newest found, for [`discover_older`].
+    pub(crate) older: Vec<Revision>,
 }
 
 /// A handshake that failed.
@@ -112,7 +115,7 @@ pub(crate) struct FailedHandshake {
     pub(crate) error: StepError,
 }
 
-/// Detects transport and revisions of a server.
+/// Detects the transport of a server, and the newest revision of each era that it supports.
 ///
 /// # Errors
 /// If the server cannot be started or reached, rejects the authorization of the user, or sends nothing.
@@ -157,7 +160,7 @@ async fn discover_over(
         notes: Vec::new(),
         startup: Duration::ZERO,
     };
-    let found = Discovery { result, sessions: Vec::new(), failed: None, needs_token_in: None };
+    let found = Discovery { result, sessions: Vec::new(), failed: None, needs_token_in: None, older: Vec::new() };
     let mut search = Search { target, transport, found, lost: Vec::new() };
     let wanted = |revision: &Revision| {
         transport.carries(*revision) && (options.revisions.is_empty() || options.revisions.contains(revision))
@@ -176,8 +179,28 @@ async fn discover_over(
     search.found.result.has_handshake = has_handshake;
     // A server answers with the newest revision that it supports, so newer ones need no attempt.
     legacy.retain(|revision| search.newest_handshake().is_some_and(|newest| *revision < newest));
-    search.others(legacy, options.startup).await?;
+    search.found.older = legacy;
     search.finish()
+}
+
+/// Tries the [`older`](Discovery::older) revisions at the same time.
+///
+/// # Errors
+/// If the server cannot be started again, or rejects the authorization of the user.
+pub(crate) async fn discover_older(
+    target: &ServerTarget,
+    mut found: Discovery,
+    startup: Duration,
+) -> Result<Discovery, PeerError> {
+    let older = std::mem::take(&mut found.older);
+    let mut search = Search { target, transport: found.result.transport, found, lost: Vec::new() };
+    let attempts = older.into_iter().map(|revision| search.handshake(revision, startup));
+    for attempt in futures::future::join_all(attempts).await {
+        search.take(attempt?).await?;
+    }
+    // A token that only older revisions require.
+    search.found.needs_token_in = search.found.needs_token_in.filter(|_| search.found.result.identities.is_empty());
+    Ok(search.found)
 }
 
 /// Whether a server supports a revision with a handshake; `None` if it does not say so soon.
@@ -243,15 +266,6 @@ impl Search<'_> {
         let (legacy, modern) = tokio::join!(legacy, modern);
         self.found.result.startup = began.elapsed();
         for attempt in [legacy, modern].into_iter().flatten() {
-            self.take(attempt?).await?;
-        }
-        Ok(())
-    }
-
-    /// Tries further revisions with a handshake, at the same time.
-    async fn others(&mut self, revisions: Vec<Revision>, startup: Duration) -> Result<(), PeerError> {
-        let attempts = revisions.into_iter().map(|revision| self.handshake(revision, startup));
-        for attempt in futures::future::join_all(attempts).await {
             self.take(attempt?).await?;
         }
         Ok(())

@@ -19,7 +19,10 @@ use super::{
 use crate::{
     evidence::{Evidence, Outcome, StepOutcome},
     model::{Revision, Scenario, ServerStep, SessionUse, Subject, Transport},
-    peer::{Discovery, DiscoveryOptions, FailedHandshake, Peer, PeerError, ProbeResult, ServerTarget, discover},
+    peer::{
+        Discovery, DiscoveryOptions, FailedHandshake, Peer, PeerError, ProbeResult, ServerTarget, discover,
+        discover_older,
+    },
     plan::{case_id, limit_of, revisions_of},
     select::CheckSelection,
 };
@@ -80,17 +83,15 @@ impl ValidatePlan {
 /// A scenario in a revision.
 #[derive(Clone)]
 struct ServerCase {
-    index: usize,
     id: String,
     scenario: Arc<Scenario>,
     revision: Revision,
 }
 
 impl ServerCase {
-    /// A case whose position is not known yet.
     fn new(scenario: &Arc<Scenario>, facts: &ProbeResult, revision: Revision) -> Self {
         let id = case_id(&scenario.scenario, facts.transport, revision);
-        Self { index: 0, id, scenario: Arc::clone(scenario), revision }
+        Self { id, scenario: Arc::clone(scenario), revision }
     }
 
     /// Whether it can use the session that another case leaves.
@@ -98,8 +99,10 @@ impl ServerCase {
         self.revision == other.revision && self.scenario.continues.as_ref() == Some(&other.scenario.scenario)
     }
 
-    fn recorded(&self, evidence: Evidence) -> RecordedCase {
-        let Self { index, id, scenario, .. } = self.clone();
+    /// The case with its position among all, which are sorted by id.
+    fn recorded(&self, all: &[Self], evidence: Evidence) -> RecordedCase {
+        let Self { id, scenario, .. } = self.clone();
+        let index = all.partition_point(|other| other.id < id);
         RecordedCase { index, id, scenario, evidence: Box::new(move || evidence) }
     }
 }
@@ -112,13 +115,43 @@ pub(super) async fn execute(
 ) -> Result<FinishedRun, RunError> {
     let options =
         DiscoveryOptions { revisions: plan.revisions.clone(), transport: plan.transport, startup: plan.startup };
-    let discovery = tokio::select! {
+    let mut discovery = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(RunError::Cancelled),
         discovery = discover(&plan.target, &options) => discovery?,
     };
-    let Discovery { result: facts, sessions, failed, needs_token_in } = discovery;
-    let cases = planned_cases(&plan, &facts, failed.as_ref(), needs_token_in)?;
+    // While the server is started in older revisions, its sessions in the newest ones are tested.
+    let newest = discovery.result.clone();
+    let run = Run { plan: &plan, facts: &newest, cancel };
+    let sessions = if discovery.older.is_empty() { Vec::new() } else { std::mem::take(&mut discovery.sessions) };
+    let begun = if sessions.is_empty() { Vec::new() } else { run.early_cases() };
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let early = stream::iter(run.shared_sessions(sessions, &begun)).buffer_unordered(Revision::ALL.len());
+    let early = send_all(early, sender.clone(), cancel);
+    let others = async {
+        let discovery = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(RunError::Cancelled),
+            discovery = discover_older(&plan.target, discovery, plan.startup) => discovery?,
+        };
+        run_cases(&plan, discovery, &begun, (sender, receiver), directory, events, cancel).await
+    };
+    let ((), finished) = futures::try_join!(early, others)?;
+    Ok(finished)
+}
+
+/// Runs all cases but those that have `begun`, and judges all.
+async fn run_cases(
+    plan: &ValidatePlan,
+    discovery: Discovery,
+    begun: &[ServerCase],
+    (sender, mut receiver): (mpsc::UnboundedSender<Recorded>, mpsc::UnboundedReceiver<Recorded>),
+    directory: &RunDirectory,
+    events: EventSink<'_>,
+    cancel: &CancellationToken,
+) -> Result<FinishedRun, RunError> {
+    let Discovery { result: facts, sessions, failed, needs_token_in, .. } = discovery;
+    let cases = planned_cases(plan, &facts, failed.as_ref(), needs_token_in)?;
     let start = Start {
         profile: None,
         call_tools: plan.call_tools.values(),
@@ -132,22 +165,13 @@ pub(super) async fn execute(
     };
     let mut session = Session::start(&start, directory, events);
     let judge = Judge::with_selection(plan.selection.clone()).map_err(RunError::Thread)?;
-    let run = Run { plan: &plan, facts: &facts, cancel };
+    let run = Run { plan, facts: &facts, cancel };
     let units =
-        if needs_token_in.is_some() { run.protected_units(&cases) } else { run.units(&cases, sessions, failed) };
+        if needs_token_in.is_some() { run.protected_units(&cases) } else { run.units(&cases, begun, sessions, failed) };
     // The shared sessions are open already, and mostly wait.
     let shared = stream::iter(units.shared).buffer_unordered(Revision::ALL.len());
-    let mut running = stream::select(shared, stream::iter(units.own).buffer_unordered(plan.jobs.get()));
-    let (sender, mut receiver) = mpsc::unbounded_channel();
-    // Cases go on while others are judged.
-    let running = async move {
-        while let Some(recorded) = running.next().await {
-            if cancel.is_cancelled() || sender.send(recorded).is_err() {
-                break;
-            }
-        }
-        Ok::<(), RunError>(())
-    };
+    let own = stream::iter(units.own).buffer_unordered(plan.jobs.get());
+    let running = send_all(stream::select(shared, own), sender, cancel);
     let judging = async {
         let mut doubtful = Vec::new();
         let mut calls = BTreeMap::new();
@@ -162,7 +186,7 @@ pub(super) async fn execute(
                 if let Some(listed) = listed_tools(&case.scenario, &evidence).filter(|_| is_newer) {
                     tools = Some((case.revision, listed));
                 }
-                let judged = judge.judge(case.recorded(evidence)).await?;
+                let judged = judge.judge(case.recorded(&cases, evidence)).await?;
                 let is_doubtful =
                     judged.depends_on_time || run.may_continue(&case) && judged.result.verdict > Verdict::Passed;
                 if is_doubtful && needs_token_in.is_none() {
@@ -182,6 +206,20 @@ pub(super) async fn execute(
         session.note_tools(tool_calls(&tools, &calls, &plan.call_tools), portability);
     }
     Ok(session.finish(!cancel.is_cancelled(), plan.baseline.as_ref(), Some(&judge)).await)
+}
+
+/// Sends what was recorded, so that cases go on while others are judged.
+async fn send_all(
+    mut running: impl futures::Stream<Item = Recorded> + Unpin,
+    sender: mpsc::UnboundedSender<Recorded>,
+    cancel: &CancellationToken,
+) -> Result<(), RunError> {
+    while let Some(recorded) = running.next().await {
+        if cancel.is_cancelled() || sender.send(recorded).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn planned_cases(
@@ -251,10 +289,14 @@ fn cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult) -> Vec<ServerCase> {
 /// Whether a scenario that runs once runs in a revision: the newest of its era. The one that sends SIGTERM runs in the oldest
 /// of all, so that it needs no process of its own: the end of the input ends the newest sessions.
 fn runs_once_in(scenario: &Scenario, facts: &ProbeResult, revision: Revision) -> bool {
-    if scenario.steps.server().iter().any(|step| matches!(step, ServerStep::Terminate(_))) {
+    if terminates(scenario) {
         return facts.revisions().next() == Some(revision);
     }
     facts.is_newest(revision)
+}
+
+fn terminates(scenario: &Scenario) -> bool {
+    scenario.steps.server().iter().any(|step| matches!(step, ServerStep::Terminate(_)))
 }
 
 /// The position of a scenario in a shared session: subscriptions and then cancelled calls come first, so that updates and
@@ -292,9 +334,6 @@ fn protected_cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult, revision: R
 
 fn in_order(mut cases: Vec<ServerCase>) -> Vec<ServerCase> {
     cases.sort_by(|one, other| one.id.cmp(&other.id));
-    for (index, case) in cases.iter_mut().enumerate() {
-        case.index = index;
-    }
     cases
 }
 
@@ -316,36 +355,60 @@ struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    /// What runs at the same time.
-    fn units(&self, cases: &[ServerCase], sessions: Vec<Peer>, failed: Option<FailedHandshake>) -> Units<'r> {
+    /// What runs at the same time, without the cases that have `begun`.
+    fn units(
+        &self,
+        cases: &[ServerCase],
+        begun: &[ServerCase],
+        sessions: Vec<Peer>,
+        failed: Option<FailedHandshake>,
+    ) -> Units<'r> {
         let mut units = Units::default();
         if let Some(failed) = failed {
             let recorded = cases.iter().map(|case| (case.clone(), self.handshake_evidence(case, &failed))).collect();
             units.own.push(async move { recorded }.boxed());
             return units;
         }
-        let mut own = Vec::new();
-        let mut shared: Vec<Vec<ServerCase>> = sessions.iter().map(|_| Vec::new()).collect();
-        let mut skipped = Recorded::new();
-        for case in cases {
-            if let Err(reason) = applies(&case.scenario, self.facts, case.revision) {
+        let revisions: Vec<Revision> = sessions.iter().map(Peer::revision).collect();
+        units.shared = self.shared_sessions(sessions, cases);
+        let (mut own, mut skipped) = (Vec::new(), Recorded::new());
+        for case in cases.iter().filter(|case| !begun.iter().any(|other| other.id == case.id)) {
+            if let Err(reason) = self.applies(case) {
                 let evidence = Evidence::skipped(&case.scenario, self.facts.transport, case.revision, reason);
                 skipped.push((case.clone(), evidence));
-            } else if !self.shares_session(case) {
+            } else if !self.shares_session(case) || !revisions.contains(&case.revision) {
                 own.push(case.clone());
-            } else if let Some(position) = sessions.iter().position(|peer| peer.revision() == case.revision) {
-                shared[position].push(case.clone());
             }
         }
         units.own.push(async move { skipped }.boxed());
-        for (peer, cases) in sessions.into_iter().zip(shared) {
-            units.shared.push(self.share(peer, cases).boxed());
-        }
         // The one that takes the longest does not begin last.
         let mut successive = self.successive(own);
         successive.sort_by_key(|cases| Reverse(cases.iter().map(|case| limit_of(&case.scenario)).sum::<Duration>()));
         units.own.extend(successive.into_iter().map(|cases| self.alone(cases, 1).boxed()));
         units
+    }
+
+    /// The cases in the shared sessions of the newest revisions, before it is known which older ones the server supports.
+    fn early_cases(&self) -> Vec<ServerCase> {
+        let scenarios = self.plan.scenarios.iter().filter(|one| self.plan.selection.needs(one) && !terminates(one));
+        let mut cases = cases(&scenarios.cloned().collect::<Vec<_>>(), self.facts);
+        cases.retain(|case| self.shares_session(case) && self.applies(case).is_ok());
+        cases
+    }
+
+    /// The session of each revision, with its cases that share it.
+    fn shared_sessions(&self, sessions: Vec<Peer>, cases: &[ServerCase]) -> Vec<BoxFuture<'r, Recorded>> {
+        let is_shared = |case: &&ServerCase| self.shares_session(case) && self.applies(case).is_ok();
+        let of_session = |peer: Peer| {
+            let shared = cases.iter().filter(|case| case.revision == peer.revision()).filter(is_shared);
+            let shared = shared.cloned().collect();
+            self.share(peer, shared).boxed()
+        };
+        sessions.into_iter().map(of_session).collect()
+    }
+
+    fn applies(&self, case: &ServerCase) -> Result<(), String> {
+        applies(&case.scenario, self.facts, case.revision)
     }
 
     /// Whether the case can have the process of another one, which may have left a state that makes this one fail.
@@ -397,12 +460,9 @@ impl<'r> Run<'r> {
 
     /// Runs the shared session of a revision again, for the case that judges all of it. `None` if it cannot be opened.
     async fn share_again(&self, case: &ServerCase, all: &[ServerCase]) -> Option<Evidence> {
-        let applies = |other: &&ServerCase| applies(&other.scenario, self.facts, other.revision).is_ok();
-        let shared = all.iter().filter(|other| other.revision == case.revision && self.shares_session(other));
-        let shared: Vec<ServerCase> = shared.filter(applies).cloned().collect();
         let peer = self.shared_session(case.revision).open(1).await.ok()?;
-        let recorded = self.share(peer, shared).await;
-        recorded.into_iter().find(|(other, _)| other.index == case.index).map(|(_, evidence)| evidence)
+        let recorded = self.shared_sessions(vec![peer], all).pop()?.await;
+        recorded.into_iter().find(|(other, _)| other.id == case.id).map(|(_, evidence)| evidence)
     }
 
     /// A session of a URL costs no process, so long scenarios run at the same time as the others.
@@ -475,6 +535,6 @@ impl Repeatable for Alone<'_> {
     }
 
     fn recorded(&self, evidence: Evidence) -> RecordedCase {
-        self.case.recorded(evidence)
+        self.case.recorded(self.cases, evidence)
     }
 }

@@ -152,6 +152,9 @@ fn server_step(case: &Case<'_>, step: &ServerStep, spot: TreeCursor<'_>, finding
         ServerStep::Wait(step) => {
             findings.not_zero(spot.key("for"), Some(step.period));
             findings.within_limit(spot.key("for"), Some(step.period), case.limit());
+            if let Some(path) = &step.condition {
+                json_path(path, spot.key("if"), findings);
+            }
         }
         ServerStep::Notify(step) => notification(step, spot, findings),
         ServerStep::Pages(step) => {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     evidence::{Outcome, StepError},
-    model::{HttpStep, Pages, Raw, Request, ServerStep, Transport},
+    model::{HttpStep, Pages, Raw, Request, ServerStep, Transport, Wait},
     peer::{Headers, Outgoing, Peer, TITLE_CASE, failure, rpc_error},
     run::ToolPolicy,
     uri_template,
@@ -59,10 +59,7 @@ pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value], p
         ServerStep::Sessions(step) => return streams::sessions(peer, step).await,
         ServerStep::Unauthorized(_) => return unauthorized(peer).await,
         ServerStep::OtherAddress(_) => return peer.connect_elsewhere().await,
-        ServerStep::Wait(step) => {
-            tokio::time::sleep(step.period.0).await;
-            Ok(Value::Null)
-        }
+        ServerStep::Wait(step) => wait(step, values).await,
     };
     match taken {
         Ok(value) => Outcome::Value(value),
@@ -117,16 +114,27 @@ async fn request(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Va
 
 /// Sends the request once per item, one after another.
 async fn each(peer: &mut Peer, step: &Request, path: &str, values: &[Value]) -> Result<Value, Failure> {
-    let items = fill::select(path, &fill::values(values, None)).map_err(Failure::Nothing)?;
-    if items.is_empty() {
-        return Err(Failure::Nothing(format!("the server has no value at `{path}`")));
-    }
+    let items = some(path, values)?;
     let within = peer.response_timeout(step.within.map(|HumanDuration(within)| within));
     let mut answers = Vec::new();
     for item in items.iter().take(step.max.unwrap_or(MAX_ITEMS)) {
         answers.push(peer.request(outgoing(step, values, Some(item))?, within).await?);
     }
     Ok(json!({ "answers": answers }))
+}
+
+/// The nodes that a path selects in the values of the steps, at least one.
+fn some(path: &str, values: &[Value]) -> Result<Vec<Value>, Failure> {
+    match fill::select(path, &fill::values(values, None)) {
+        Ok(found) if found.is_empty() => Err(Failure::Nothing(format!("the server has no value at `{path}`"))),
+        found => found.map_err(Failure::Nothing),
+    }
+}
+
+async fn wait(step: &Wait, values: &[Value]) -> Result<Value, Failure> {
+    step.condition.as_ref().map(|path| some(path, values)).transpose()?;
+    tokio::time::sleep(step.period.0).await;
+    Ok(Value::Null)
 }
 
 /// Sends all requests before it waits for the first response.

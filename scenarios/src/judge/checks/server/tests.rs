@@ -110,8 +110,7 @@ impl Talk {
     }
 
     fn knows(mut self, revisions: &[Revision], capabilities: Value) -> Self {
-        let value =
-            json!({ "revisions": revisions, "capabilities": capabilities, "session": { "visible_ascii": true } });
+        let value = json!({ "newest_revisions": revisions, "capabilities": capabilities, "session": { "visible_ascii": true } });
         self.0.steps = vec![outcome(None, value)];
         self
     }

@@ -198,7 +198,7 @@ pub(super) fn table() -> Vec<Row> {
 #[test]
 fn a_server_without_sessions_may_ignore_session_ids() {
     let mut talk = in_unknown_session(200);
-    talk.0.steps = vec![outcome(None, json!({ "revisions": ["2025-11-25"] }))];
+    talk.0.steps = vec![outcome(None, json!({ "newest_revisions": ["2025-11-25"] }))];
     assert!(matches!(outcome_of("http-unknown-session-is-rejected", &talk), CheckOutcome::NotApplicable(_)));
 }
 
