@@ -159,7 +159,7 @@ export async function run({ connect, disconnect, declared, request, call, subscr
       const attempt = (server) =>
         open(server, options.timeout).catch((error) => failed.push({ server, kind: kindOf(error), message: error.message }));
       await Promise.all(every.map(attempt));
-      return { connected: [...connected], failed };
+      return { connected: [...connected].map((server) => ({ server })), failed };
     },
     list: async ({ server }) => {
       const listed = [];

@@ -158,7 +158,7 @@ class Runner:
             for server, error in zip(servers, results)
             if isinstance(error, Exception)
         ]
-        return {"connected": list(self.sessions), "failed": failed}
+        return {"connected": [{"server": server} for server in self.sessions], "failed": failed}
 
     async def list(self, options):
         tools = []

@@ -225,7 +225,9 @@ impl Runner {
                 Err(error) => failed.push(json!({ "server": server, "kind": error.kind, "message": error.message })),
             }
         }
-        Ok(json!({ "connected": self.sessions.keys().collect::<Vec<_>>(), "failed": failed }))
+        Ok(
+            json!({ "connected": self.sessions.keys().map(|server| json!({ "server": server })).collect::<Vec<_>>(), "failed": failed }),
+        )
     }
 
     async fn disconnect(&mut self, server: &str) {

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     evidence::{Evidence, Outcome, Repetitions, StepOutcome},
-    model::{HANDSHAKE_CHECK, Scenario, SessionUse, Subject},
+    model::{HANDSHAKE_CHECK, Revision, Scenario, SessionUse, Subject},
     requirements::Register,
 };
 
@@ -106,7 +106,7 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
         let verdict = evidence.profile.violation(requirement.level);
         found.push(stopped(verdict, "the client sends a limited number of messages", &observed, evidence));
     }
-    if let Some(reason) = lacks_the_era(evidence) {
+    if let Some(reason) = lacks_the_era(evidence).or_else(|| lacks_the_revision(evidence)) {
         found.push(stopped(Verdict::Skipped, "the scenario applies to the client", &reason, evidence));
         return found;
     }
@@ -154,6 +154,22 @@ fn lacks_the_era(evidence: &Evidence) -> Option<String> {
     }
     let revision = initialize.param("protocolVersion").and_then(Value::as_str).unwrap_or("no revision");
     Some(format!("the client knows no revision without a handshake; it sent `initialize` with {revision}"))
+}
+
+/// Why a library cannot take part: it knows only revisions older than that of the case, and ended the session when the server
+/// answered with it (2025-11-25, basic/lifecycle#version-negotiation).
+fn lacks_the_revision(evidence: &Evidence) -> Option<String> {
+    let messages = || evidence.frames.iter().flat_map(Message::all_of);
+    let mut sent = messages().filter(Message::by_client);
+    let answer = |message: Message<'_>| message.result()?.get("protocolVersion")?.as_str()?.parse::<Revision>().ok();
+    let requested = messages().find(|message| message.by_client() && message.is("initialize"))?;
+    let requested = requested.param("protocolVersion")?.as_str()?.parse::<Revision>().ok()?;
+    let went_on = sent.any(|message| message.is_modern() || message.is("notifications/initialized"));
+    let is_older = evidence.profile == Profile::Sdk && requested < evidence.revision;
+    let applies = is_older
+        && !went_on
+        && messages().any(|message| !message.by_client() && answer(message) == Some(evidence.revision));
+    applies.then(|| format!("the client does not support {}; it sent `initialize` with {requested}", evidence.revision))
 }
 
 /// A program of the official suite reports only by its exit code whether it could execute its actions. Its messages may be
@@ -219,10 +235,13 @@ fn differ(result: &mut CheckResult, repetitions: &Repetitions) {
     }
 }
 
-/// A client that does nothing must not pass because it did nothing wrong.
+/// A client that does nothing must not pass because it did nothing wrong. Nor must one that is stopped after it only started a
+/// server or opened a stream.
 fn took_no_part(evidence: &Evidence) -> bool {
     let is_skipped = |step: &StepOutcome| matches!(step.outcome, Outcome::Skipped(_));
-    evidence.frames.is_empty() && evidence.steps.iter().all(is_skipped)
+    let says_something = |frame: &Frame| frame.from_client() && matches!(frame.body, Body::Json(_) | Body::Text(_));
+    let is_silent = evidence.frames.is_empty() || evidence.timed_out && !evidence.frames.iter().any(says_something);
+    is_silent && evidence.steps.iter().all(is_skipped)
 }
 
 /// Whether no server of the scenario can be contacted.

@@ -216,6 +216,23 @@ fn a_rejected_handshake_shows_that_a_library_knows_only_handshakes() {
 }
 
 #[test]
+fn a_library_that_leaves_a_newer_revision_is_left_out() {
+    let is_left_out = |requested: &str, answered: &str, goes_on: bool| {
+        let answer = result(1, json!({ "protocolVersion": answered, "capabilities": {} }));
+        let story = EvidenceBuilder::stdio(LEGACY).client(initialize(1, requested)).server(answer);
+        let story = if goes_on { story.client(note("notifications/initialized")) } else { story };
+        let mut evidence = story.build();
+        evidence.profile = Profile::Sdk;
+        let case = judge("a/b", &scenario("steps: [{ list: {} }]"), &evidence);
+        case.checks.iter().any(|check| check.observed.contains("the client does not support 2025-11-25"))
+    };
+    assert!(is_left_out("2025-06-18", "2025-11-25", false));
+    assert!(!is_left_out("2025-06-18", "2025-11-25", true), "it accepted the revision");
+    assert!(!is_left_out("2025-11-25", "2025-11-25", false));
+    assert!(!is_left_out("2025-06-18", "1999-01-01", false), "the server has another revision");
+}
+
+#[test]
 fn what_a_client_uses_is_compared_with_the_limits() {
     let scenario = scenario("steps: [{ list: {} }]\nexpect: { usage: { memory: 400MB, cpu: 2s } }");
     for (used, expected) in [

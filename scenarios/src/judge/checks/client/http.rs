@@ -122,9 +122,9 @@ fn after_handshake<'t, 'a>(
     transcript.sessions().iter().flat_map(move |session| {
         let handshake = session.handshake().and_then(|done| Some((done.answer.seq(), done.revision()?)));
         let handshake = handshake.filter(|(_, revision)| revisions.contains(*revision));
-        handshake.into_iter().flat_map(|(answer, revision)| {
-            requests_of(session).filter(move |frame| frame.seq > answer).map(move |frame| (frame, revision))
-        })
+        handshake
+            .into_iter()
+            .flat_map(|(answer, revision)| requests_after(session, answer).map(move |frame| (frame, revision)))
     })
 }
 
@@ -133,6 +133,13 @@ fn after_handshake<'t, 'a>(
 fn requests_of<'a>(session: &Session<'a>) -> impl Iterator<Item = &'a Frame> {
     let apart = |frame: &Frame| Message::all_of(frame).any(|message| message.is("initialize") || message.is_modern());
     session.frames.iter().copied().filter(move |frame| method(frame).is_some() && !apart(frame))
+}
+
+/// The requests after the answer to `initialize`. A GET without a session id may have been sent before the client read the
+/// answer, unless another request came first.
+fn requests_after<'a>(session: &Session<'a>, answer: u64) -> impl Iterator<Item = &'a Frame> {
+    let requests = requests_of(session).filter(move |frame| frame.seq > answer);
+    requests.skip_while(|frame| is_get(frame) && header(frame, SESSION_HEADER).is_none())
 }
 
 fn http_revision_header(transcript: &Transcript<'_>, revisions: RevisionRange) -> CheckOutcome {
@@ -162,7 +169,7 @@ fn http_session_echoed(transcript: &Transcript<'_>) -> CheckOutcome {
             findings.fail("`initialize` has a session id", [begin.seq()]);
         }
         let (Some(id), Some(handshake)) = (session.id, session.handshake()) else { continue };
-        for frame in requests_of(session).filter(|frame| frame.seq > handshake.answer.seq()) {
+        for frame in requests_after(session, handshake.answer.seq()) {
             let (verb, given) = (method(frame).unwrap_or_default(), header(frame, SESSION_HEADER));
             let message = || match given {
                 Some(given) => format!("a {verb} has the session id `{given}`, which the server did not assign"),

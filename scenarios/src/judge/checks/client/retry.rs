@@ -92,7 +92,7 @@ fn waits_for_retry_interval(transcript: &Transcript<'_>) -> CheckOutcome {
         let early = waited_us + SLACK_US < retry_ms.saturating_mul(1000);
         findings.check(again.seq, if early { Err(message()) } else { Ok(()) });
     }
-    findings.or_blocked("resumed streams", "no stream that was closed with a `retry` interval was resumed")
+    findings.or_not_applicable("resumed streams", "no stream that was closed with a `retry` interval was resumed")
 }
 
 /// What makes two requests the same operation: the server, the method, and the tool or prompt.
