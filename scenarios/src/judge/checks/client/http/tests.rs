@@ -92,7 +92,7 @@ fn a_stream_may_be_opened_before_the_session_id_is_read() {
     let id = "http-session-echoed";
     let answer = result(0, json!({"protocolVersion": "2025-11-25", "capabilities": {}}));
     let opened = EvidenceBuilder::http(LATEST).client(initialize(0, "2025-11-25")).server(answer).opens("session-1");
-    let opened = opened.verb("GET").without("mcp-session-id").client(note("notifications/initialized"));
+    let opened = opened.verb("GET").client(note("notifications/initialized"));
     passes(id, opened.with("mcp-session-id", "session-1"));
 }
 
