@@ -225,9 +225,8 @@ impl Runner {
                 Err(error) => failed.push(json!({ "server": server, "kind": error.kind, "message": error.message })),
             }
         }
-        Ok(
-            json!({ "connected": self.sessions.keys().map(|server| json!({ "server": server })).collect::<Vec<_>>(), "failed": failed }),
-        )
+        let connected: Vec<_> = self.sessions.keys().map(|server| json!({ "server": server })).collect();
+        Ok(json!({ "connected": connected, "failed": failed }))
     }
 
     async fn disconnect(&mut self, server: &str) {

@@ -14,7 +14,7 @@ use super::{
     contradictions::contradiction,
     end::case_end,
     expectations::Expected,
-    transcript::Message,
+    transcript::{Message, Session},
 };
 use crate::{
     evidence::{Evidence, Outcome, Repetitions, StepOutcome},
@@ -106,11 +106,11 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
         let verdict = evidence.profile.violation(requirement.level);
         found.push(stopped(verdict, "the client sends a limited number of messages", &observed, evidence));
     }
-    if let Some(reason) = lacks_the_era(evidence).or_else(|| lacks_the_revision(evidence)) {
+    let transcript = Transcript::new(evidence, &scenario.unknown);
+    if let Some(reason) = lacks_the_era(evidence).or_else(|| lacks_the_revision(&transcript)) {
         found.push(stopped(Verdict::Skipped, "the scenario applies to the client", &reason, evidence));
         return found;
     }
-    let transcript = Transcript::new(evidence, &scenario.unknown);
     let lacking = undeclared_capability(scenario, &transcript)
         .map(|capability| format!("the client did not declare the capability `{capability}`"))
         .or_else(|| lacking_authorization(scenario, &transcript).map(str::to_owned));
@@ -158,18 +158,15 @@ fn lacks_the_era(evidence: &Evidence) -> Option<String> {
 
 /// Why a library cannot take part: it knows only revisions older than that of the case, and ended the session when the server
 /// answered with it (2025-11-25, basic/lifecycle#version-negotiation).
-fn lacks_the_revision(evidence: &Evidence) -> Option<String> {
-    let messages = || evidence.frames.iter().flat_map(Message::all_of);
-    let mut sent = messages().filter(Message::by_client);
-    let answer = |message: Message<'_>| message.result()?.get("protocolVersion")?.as_str()?.parse::<Revision>().ok();
-    let requested = messages().find(|message| message.by_client() && message.is("initialize"))?;
-    let requested = requested.param("protocolVersion")?.as_str()?.parse::<Revision>().ok()?;
-    let went_on = sent.any(|message| message.is_modern() || message.is("notifications/initialized"));
-    let is_older = evidence.profile == Profile::Sdk && requested < evidence.revision;
-    let applies = is_older
-        && !went_on
-        && messages().any(|message| !message.by_client() && answer(message) == Some(evidence.revision));
-    applies.then(|| format!("the client does not support {}; it sent `initialize` with {requested}", evidence.revision))
+fn lacks_the_revision(transcript: &Transcript<'_>) -> Option<String> {
+    let (profile, revision) = (transcript.evidence.profile, transcript.evidence.revision);
+    let handshake = transcript.sessions().iter().find_map(Session::handshake)?;
+    let requested = handshake.request.param("protocolVersion")?.as_str()?.parse::<Revision>().ok()?;
+    let is_older = profile == Profile::Sdk && requested < revision && handshake.revision() == Some(revision);
+    let mut sent = transcript.sessions().iter().flat_map(Session::client_messages);
+    let goes_on = |message: Message<'_>| message.is_modern() || message.is("notifications/initialized");
+    let applies = is_older && !sent.any(goes_on);
+    applies.then(|| format!("the client does not support {revision}; it sent `initialize` with {requested}"))
 }
 
 /// A program of the official suite reports only by its exit code whether it could execute its actions. Its messages may be

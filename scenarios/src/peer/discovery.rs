@@ -193,14 +193,15 @@ pub(crate) async fn discover_older(
     startup: Duration,
 ) -> Result<Discovery, PeerError> {
     let older = std::mem::take(&mut found.older);
+    if older.is_empty() {
+        return Ok(found);
+    }
     let mut search = Search { target, transport: found.result.transport, found, lost: Vec::new() };
     let attempts = older.into_iter().map(|revision| search.handshake(revision, startup));
     for attempt in futures::future::join_all(attempts).await {
         search.take(attempt?).await?;
     }
-    // A token that only older revisions require.
-    search.found.needs_token_in = search.found.needs_token_in.filter(|_| search.found.result.identities.is_empty());
-    Ok(search.found)
+    search.finish()
 }
 
 /// Whether a server supports a revision with a handshake; `None` if it does not say so soon.
@@ -338,7 +339,7 @@ impl Search<'_> {
     }
 
     fn finish(mut self) -> Result<Discovery, PeerError> {
-        if !self.found.sessions.is_empty() {
+        if !self.found.result.identities.is_empty() {
             self.found.needs_token_in = None;
             return Ok(self.found);
         }

@@ -115,36 +115,29 @@ pub(super) async fn execute(
 ) -> Result<FinishedRun, RunError> {
     let options =
         DiscoveryOptions { revisions: plan.revisions.clone(), transport: plan.transport, startup: plan.startup };
-    let mut discovery = tokio::select! {
-        biased;
-        () = cancel.cancelled() => return Err(RunError::Cancelled),
-        discovery = discover(&plan.target, &options) => discovery?,
-    };
+    let discovery = cancel.run_until_cancelled(discover(&plan.target, &options)).await;
+    let mut discovery = discovery.ok_or(RunError::Cancelled)??;
     // While the server is started in older revisions, its sessions in the newest ones are tested.
     let newest = discovery.result.clone();
     let run = Run { plan: &plan, facts: &newest, cancel };
     let sessions = if discovery.older.is_empty() { Vec::new() } else { std::mem::take(&mut discovery.sessions) };
-    let begun = if sessions.is_empty() { Vec::new() } else { run.early_cases() };
+    let cases = if sessions.is_empty() { Vec::new() } else { run.early_cases()? };
     let (sender, receiver) = mpsc::unbounded_channel();
-    let early = stream::iter(run.shared_sessions(sessions, &begun)).buffer_unordered(Revision::ALL.len());
+    let early = stream::iter(run.shared_sessions(sessions, &cases)).buffer_unordered(Revision::ALL.len());
     let early = send_all(early, sender.clone(), cancel);
     let others = async {
-        let discovery = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Err(RunError::Cancelled),
-            discovery = discover_older(&plan.target, discovery, plan.startup) => discovery?,
-        };
-        run_cases(&plan, discovery, &begun, (sender, receiver), directory, events, cancel).await
+        let discovery = cancel.run_until_cancelled(discover_older(&plan.target, discovery, plan.startup)).await;
+        let discovery = discovery.ok_or(RunError::Cancelled)??;
+        run_cases(&plan, discovery, (sender, receiver), directory, events, cancel).await
     };
     let ((), finished) = futures::try_join!(early, others)?;
     Ok(finished)
 }
 
-/// Runs all cases but those that have `begun`, and judges all.
+/// Runs all cases but those that have begun, in the sessions that `discovery` no longer has, and judges all.
 async fn run_cases(
     plan: &ValidatePlan,
     discovery: Discovery,
-    begun: &[ServerCase],
     (sender, mut receiver): (mpsc::UnboundedSender<Recorded>, mpsc::UnboundedReceiver<Recorded>),
     directory: &RunDirectory,
     events: EventSink<'_>,
@@ -167,7 +160,7 @@ async fn run_cases(
     let judge = Judge::with_selection(plan.selection.clone()).map_err(RunError::Thread)?;
     let run = Run { plan, facts: &facts, cancel };
     let units =
-        if needs_token_in.is_some() { run.protected_units(&cases) } else { run.units(&cases, begun, sessions, failed) };
+        if needs_token_in.is_some() { run.protected_units(&cases) } else { run.units(&cases, sessions, failed) };
     // The shared sessions are open already, and mostly wait.
     let shared = stream::iter(units.shared).buffer_unordered(Revision::ALL.len());
     let own = stream::iter(units.own).buffer_unordered(plan.jobs.get());
@@ -355,14 +348,9 @@ struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    /// What runs at the same time, without the cases that have `begun`.
-    fn units(
-        &self,
-        cases: &[ServerCase],
-        begun: &[ServerCase],
-        sessions: Vec<Peer>,
-        failed: Option<FailedHandshake>,
-    ) -> Units<'r> {
+    /// What runs at the same time. The shared session of a revision without one in `sessions` has begun, with all cases but
+    /// those that terminate the server.
+    fn units(&self, cases: &[ServerCase], sessions: Vec<Peer>, failed: Option<FailedHandshake>) -> Units<'r> {
         let mut units = Units::default();
         if let Some(failed) = failed {
             let recorded = cases.iter().map(|case| (case.clone(), self.handshake_evidence(case, &failed))).collect();
@@ -372,11 +360,11 @@ impl<'r> Run<'r> {
         let revisions: Vec<Revision> = sessions.iter().map(Peer::revision).collect();
         units.shared = self.shared_sessions(sessions, cases);
         let (mut own, mut skipped) = (Vec::new(), Recorded::new());
-        for case in cases.iter().filter(|case| !begun.iter().any(|other| other.id == case.id)) {
+        for case in cases {
             if let Err(reason) = self.applies(case) {
                 let evidence = Evidence::skipped(&case.scenario, self.facts.transport, case.revision, reason);
                 skipped.push((case.clone(), evidence));
-            } else if !self.shares_session(case) || !revisions.contains(&case.revision) {
+            } else if !self.shares_session(case) || !revisions.contains(&case.revision) && terminates(&case.scenario) {
                 own.push(case.clone());
             }
         }
@@ -389,11 +377,10 @@ impl<'r> Run<'r> {
     }
 
     /// The cases in the shared sessions of the newest revisions, before it is known which older ones the server supports.
-    fn early_cases(&self) -> Vec<ServerCase> {
-        let scenarios = self.plan.scenarios.iter().filter(|one| self.plan.selection.needs(one) && !terminates(one));
-        let mut cases = cases(&scenarios.cloned().collect::<Vec<_>>(), self.facts);
-        cases.retain(|case| self.shares_session(case) && self.applies(case).is_ok());
-        cases
+    fn early_cases(&self) -> Result<Vec<ServerCase>, RunError> {
+        let mut cases = planned_cases(self.plan, self.facts, None, None)?;
+        cases.retain(|case| !terminates(&case.scenario));
+        Ok(cases)
     }
 
     /// The session of each revision, with its cases that share it.

@@ -110,7 +110,8 @@ impl Talk {
     }
 
     fn knows(mut self, revisions: &[Revision], capabilities: Value) -> Self {
-        let value = json!({ "newest_revisions": revisions, "capabilities": capabilities, "session": { "visible_ascii": true } });
+        let session = json!({ "visible_ascii": true });
+        let value = json!({ "newest_revisions": revisions, "capabilities": capabilities, "session": session });
         self.0.steps = vec![outcome(None, value)];
         self
     }
