@@ -26,8 +26,8 @@ const REPORT: &str = "supervisor.json";
 const INPUT_CLOSED: Duration = Duration::from_millis(700);
 /// Grace period between SIGTERM and SIGKILL.
 const TERMINATED: Duration = Duration::from_millis(400);
-/// Maximum time that a process may outlive the server.
-const OUTLIVED: Duration = Duration::from_millis(500);
+/// Maximum time that a process may outlive the server. One that reports usage takes a second or two.
+const OUTLIVED: Duration = Duration::from_secs(5);
 /// Grace period of left processes after SIGTERM.
 const LEFT: Duration = Duration::from_millis(100);
 /// Interval of observing processes.

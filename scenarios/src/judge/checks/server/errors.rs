@@ -1,9 +1,11 @@
 //! Reactions of a server to input that it cannot understand: unknown methods, broken JSON, unknown notifications.
 
+use std::borrow::Cow;
+
 use super::{NO_RESPONSE, known};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::{Body, Frame, RequestResponse, Transcript},
+    transcript::{Body, ConnectionEvent, Frame, RequestResponse, Transcript},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -96,20 +98,30 @@ fn unknown_method_code(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("methods", NO_UNKNOWN_METHOD)
 }
 
+/// The text of a frame that is not JSON, or not UTF-8: records have the replacement character for other bytes.
+fn broken_text(frame: &Frame) -> Option<Cow<'_, str>> {
+    match &frame.body {
+        Body::Text(text) => Some(Cow::Borrowed(text)),
+        Body::Json(json) => Some(json.to_string()).filter(|text| text.contains('\u{fffd}')).map(Cow::Owned),
+        Body::Event(_) => None,
+    }
+}
+
 fn survives_broken_json(transcript: &Transcript<'_>) -> CheckOutcome {
-    let broken = |frame: &&Frame| frame.from_client() && matches!(frame.body, Body::Text(_));
+    let broken = |frame: &&Frame| frame.from_client() && broken_text(frame).is_some();
     let mut findings = Findings::default();
-    let mut requests = transcript.requests().iter().peekable();
+    let mut requests = transcript.requests().iter().filter(|one| broken_text(one.request.frame).is_none()).peekable();
     for frame in transcript.evidence.frames.iter().filter(broken) {
         while requests.next_if(|request| request.request.seq() < frame.seq).is_some() {}
         let Some(next) = requests.peek() else { continue };
         findings.saw(frame.seq);
         if next.response.is_none() {
-            let text = match &frame.body {
-                Body::Text(text) => text.chars().take(60).collect(),
-                _ => String::new(),
-            };
-            findings.fail(format!("the request after `{text}` has no response"), [frame.seq, next.request.seq()]);
+            let text: String = broken_text(frame).unwrap_or_default().chars().take(60).collect();
+            let is_end = |one: &Frame| one.seq > frame.seq && one.body == Body::Event(ConnectionEvent::ClosedByServer);
+            let code = transcript.evidence.process.as_ref().and_then(|process| process.code);
+            let code = code.filter(|_| transcript.evidence.frames.iter().any(is_end));
+            let end = code.map_or_else(String::new, |code| format!("; the server exited with {code}"));
+            findings.fail(format!("the request after `{text}` has no response{end}"), [frame.seq, next.request.seq()]);
             break;
         }
     }

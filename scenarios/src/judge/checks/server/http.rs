@@ -188,8 +188,9 @@ fn unknown_revision(transcript: &Transcript<'_>) -> CheckOutcome {
     let unknown = transcript.unknown.revision.as_deref();
     let sent = exchanges(transcript, move |frame| unknown.is_some() && header(frame, REVISION_HEADER) == unknown);
     check_responses(sent, "no such message was sent", |_, request, status| {
-        // A server without streams or sessions, or one that does not find the session, rejects GET and DELETE for that reason.
-        let is_other = method(request) != Some("POST") && matches!(status, 404 | 405);
+        // A server without streams or sessions, one that does not find the session or has a stream, rejects GET and DELETE for
+        // that reason.
+        let is_other = method(request) != Some("POST") && matches!(status, 404 | 405 | 409);
         (status != 400 && !is_other)
             .then(|| format!("the status of {} is {status}", method(request).unwrap_or_default()))
     })

@@ -498,19 +498,33 @@ fn malformed<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t
 const NO_MALFORMED_PARAMS: &str = "no request with malformed parameters was sent";
 
 fn malformed_params(transcript: &Transcript<'_>) -> CheckOutcome {
-    let requests = malformed(transcript).filter(|one| one.response.is_some());
-    let fault = |one: &&RequestResponse<'_>| {
-        let result = one.result()?;
-        let is_error = one.request.is("tools/call") && has_is_error(result);
-        (!is_error).then(|| format!("{} is answered with {}", brief(one.request.json), brief(result)))
-    };
-    Findings::from_each(requests.map(|one| (one.last_frame(), one)), fault)
+    // Rejecting a log level is a SHOULD (server/utilities/logging#error-handling).
+    let requests = malformed(transcript).filter(|one| one.response.is_some() && !one.request.is("logging/setLevel"));
+    let requests = requests.filter(|one| !is_undeclared(transcript, one));
+    Findings::from_each(requests.map(|one| (one.last_frame(), one)), |one| accepted(one))
         .or_not_applicable("requests", NO_MALFORMED_PARAMS)
+}
+
+/// What is wrong if malformed parameters have a result. An error of a tool is one.
+fn accepted(one: &RequestResponse<'_>) -> Option<String> {
+    let result = one.result()?;
+    let is_error = one.request.is("tools/call") && has_is_error(result);
+    (!is_error).then(|| format!("{} is answered with {}", brief(one.request.json), brief(result)))
+}
+
+/// Whether the server does not declare the capability of a method. It may answer as it likes.
+fn is_undeclared(transcript: &Transcript<'_>, one: &RequestResponse<'_>) -> bool {
+    let family = one.request.method().and_then(|method| method.split_once('/')).map(|(family, _)| family);
+    let capability = family.map(|family| if family == "completion" { "completions" } else { family });
+    capability.and_then(|name| transcript.declares(name)) == Some(false)
 }
 
 fn malformed_params_code(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    for one in malformed(transcript) {
+    for one in malformed(transcript).filter(|one| !is_undeclared(transcript, one)) {
+        if let Some(accepted) = accepted(one).filter(|_| one.request.is("logging/setLevel")) {
+            findings.fail(accepted, [one.last_frame()]);
+        }
         let Some(code) = one.code() else { continue };
         // A server without the feature rejects the method, and one of 2026-07-28 may require headers first.
         let valid = matches!(code, -32602 | -32601) || transcript.evidence.revision.is_modern();

@@ -109,9 +109,28 @@ fn minimum_of(transcript: &Transcript<'_>, session: &Session<'_>, findings: &mut
         {
             let (Some(least), Some(level)) = (least, message.param("level").and_then(severity)) else { continue };
             let fault = || format!("a message has the level {}, although {} was set", LEVELS[level], LEVELS[least]);
-            findings.check(message.seq(), if level < least { Err(fault()) } else { Ok(()) });
+            let is_below = level < least && !may_be_of_earlier_call(session, &message, settled);
+            findings.check(message.seq(), if is_below { Err(fault()) } else { Ok(()) });
         }
     }
+}
+
+/// Time in which a call without a response may log, from its cancellation or else its begin.
+const MAY_LOG_US: u64 = 5_000_000;
+
+/// Whether a log message may come from a call that began before the level was set, and keeps to the level of its begin.
+fn may_be_of_earlier_call(session: &Session<'_>, message: &Message<'_>, settled: u64) -> bool {
+    let logs_between = |first: u64, last: u64| {
+        let messages = session.messages_after(first).take_while(|one| one.seq() < last);
+        messages.filter(|one| !one.by_client()).any(|one| one.is("notifications/message"))
+    };
+    let calls = session.client_messages().take_while(|call| call.seq() < settled).filter(|call| call.tool().is_some());
+    let mut open = calls.filter(|call| session.answer(call).is_none_or(|answer| answer.seq() > message.seq()));
+    open.any(|call| {
+        let cancel = call.id_key().and_then(|id| session.cancel_after(id, call.seq()));
+        let since = cancel.as_ref().unwrap_or(&call).frame.at_us;
+        message.frame.at_us < since + MAY_LOG_US && cancel.is_none_or(|cancel| logs_between(call.seq(), cancel.seq()))
+    })
 }
 
 /// A call, the rank of the level that was set before it, and the ranks of the messages until the next message of the client.

@@ -174,15 +174,20 @@ fn declares(transcript: &Transcript<'_>, pointer: &str) -> bool {
     capability(transcript, pointer).is_some_and(|value| value.is_object() || *value == Value::Bool(true))
 }
 
-/// Fails if a method of a declared capability is rejected as unknown.
+/// Fails if a method of a declared capability is rejected as unknown. A method that had a result exists, whatever the code of
+/// the error to a malformed request is.
 fn methods_exist(transcript: &Transcript<'_>, methods: &[(&str, &str)]) -> CheckOutcome {
     let mut findings = Findings::default();
     for (pointer, method) in methods.iter().filter(|(pointer, _)| declares(transcript, pointer)) {
-        for request in transcript.requests_of(method).filter(|request| request.response.is_some()) {
-            let unknown = request.code() == Some(-32601);
-            let message = || format!("the server declares `{}` and rejects `{method}` with -32601", &pointer[1..]);
-            findings.check(request.last_frame(), if unknown { Err(message()) } else { Ok(()) });
-        }
+        let requests = || transcript.requests_of(method).filter(|request| request.response.is_some());
+        let unknown = requests().find(|request| request.code() == Some(-32601));
+        let Some(shown) = requests().find(|request| request.result().is_some()).or(unknown).or(requests().next())
+        else {
+            continue;
+        };
+        let message = || format!("the server declares `{}` and rejects `{method}` with -32601", &pointer[1..]);
+        let is_unknown = shown.code() == Some(-32601);
+        findings.check(shown.last_frame(), if is_unknown { Err(message()) } else { Ok(()) });
     }
     findings.or_not_applicable("requests", "no method of a declared capability was requested")
 }

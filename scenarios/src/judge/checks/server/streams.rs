@@ -204,16 +204,32 @@ fn session_of<'a>(connection: &ConnectionFrames<'a>) -> Option<&'a str> {
     connection.request().and_then(|request| header(request, SESSION_HEADER))
 }
 
+/// The first event with each id, by the session that its exchange names.
+fn first_events<'a>(transcript: &Transcript<'a>) -> HashMap<(Option<&'a str>, &'a str), &'a Frame> {
+    let mut first = HashMap::new();
+    for connection in transcript.connections() {
+        let session = session_of(connection);
+        for frame in connection.frames.iter().filter(|frame| !frame.from_client()) {
+            if let Some(id) = event_id(frame) {
+                first.entry((session, id)).or_insert(*frame);
+            }
+        }
+    }
+    first
+}
+
 fn event_ids(transcript: &Transcript<'_>) -> CheckOutcome {
-    let mut seen: HashSet<(Option<&str>, &str)> = HashSet::new();
+    let first = first_events(transcript);
     let mut findings = Findings::default();
     for connection in transcript.connections() {
         let session = session_of(connection);
-        // A resumed stream repeats events with their ids, and the first exchange of a session does not name it.
         let is_resumed = connection.resumes_after().is_some();
-        for frame in connection.frames.iter().filter(|frame| !frame.from_client() && !is_resumed) {
+        for frame in connection.frames.iter().filter(|frame| !frame.from_client()) {
             let Some(id) = event_id(frame) else { continue };
-            let repeated = !seen.insert((session, id));
+            let first = first[&(session, id)];
+            // A resumed stream repeats events with their ids, and the first exchange of a session does not name it.
+            let is_replay = is_resumed && (frame.json().is_none() || first.body == frame.body);
+            let repeated = first.seq != frame.seq && !is_replay;
             let judged = transcript.evidence.transport == Transport::HttpSse || session.is_some();
             let message = || format!("the id `{id}` was used before");
             findings.check(frame.seq, if repeated && judged { Err(message()) } else { Ok(()) });
@@ -390,12 +406,16 @@ fn are_of_one_message(first: &Sent<'_>, second: &Sent<'_>, times: &HashMap<u64, 
 }
 
 fn repeated_event(transcript: &Transcript<'_>) -> CheckOutcome {
+    let first = first_events(transcript);
     let mut findings = Findings::default();
     for connection in transcript.connections() {
         let Some(last) = connection.resumes_after() else { continue };
+        let first = first.get(&(session_of(connection), last));
         let events = connection.frames.iter().filter(|frame| !frame.from_client() && frame.json().is_some());
         for frame in events {
-            let repeats = event_id(frame) == Some(last);
+            // An id that is used for another message is a violation of its own.
+            let is_same = first.is_none_or(|first| first.body == frame.body);
+            let repeats = event_id(frame) == Some(last) && is_same;
             let text = || format!("the event `{last}` is sent again: {}", frame.json().map_or_else(String::new, brief));
             findings.check(frame.seq, if repeats { Err(text()) } else { Ok(()) });
         }

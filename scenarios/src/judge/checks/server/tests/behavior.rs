@@ -604,3 +604,15 @@ fn a_refusal_needs_no_more_time_than_a_call() {
     assert!(!fails(id, &open(json!({}), 3_000_000)), "the machine may be busy");
     assert!(!fails(id, &open(json!({ "x": 60 }), 4_900_000)), "other arguments may take longer");
 }
+
+#[test]
+fn a_call_that_began_before_the_level_may_go_on_logging() {
+    let call = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "slow" } });
+    let cancel = || note("notifications/cancelled", json!({ "requestId": 7 }));
+    let set = |talk: Talk| talk.result("logging/setLevel", json!({ "level": "error" }), json!({}));
+    let id = "log-messages-have-the-minimum-level";
+    let cancelled = || stdio().ask(call(7)).says(logged("info")).ask(cancel());
+    assert!(!fails(id, &set(cancelled()).says(logged("info"))));
+    assert!(fails(id, &set(stdio().ask(call(7)).ask(cancel())).says(logged("info"))), "it did not log");
+    assert!(fails(id, &set(stdio()).ask(call(7)).says(logged("info"))));
+}

@@ -76,13 +76,17 @@ pub(super) fn table() -> Vec<Row> {
         ("batch-is-answered", batch(&old, false), batch(&old, true)),
         (
             "malformed-params-are-refused",
-            stdio().result("tools/call", json!({}), json!({ "content": [] })),
-            stdio().result("tools/call", json!({ "name": 5 }), json!({ "content": [], "isError": true })),
+            declaring(json!({ "tools": {} })).result("tools/call", json!({}), json!({ "content": [] })),
+            declaring(json!({ "tools": {} })).result(
+                "tools/call",
+                json!({ "name": 5 }),
+                json!({ "content": [], "isError": true }),
+            ),
         ),
         (
             "malformed-params-code",
-            stdio().error("resources/read", json!({ "uri": 5 }), -32603),
-            stdio().error("resources/read", json!({}), -32602),
+            declaring(json!({ "resources": {} })).error("resources/read", json!({ "uri": 5 }), -32603),
+            declaring(json!({ "resources": {} })).error("resources/read", json!({}), -32602),
         ),
         (
             "unknown-revision-gets-another",
@@ -283,4 +287,29 @@ fn the_text_after_which_no_response_comes_is_named() {
         .ask(call("ping"));
     let CheckOutcome::Failed { observed, .. } = outcome_of("survives-broken-json", &talk) else { panic!("it fails") };
     assert!(observed.contains("fatal"), "{observed}");
+}
+
+#[test]
+fn a_text_of_other_bytes_than_utf8_is_named_too() {
+    let bytes =
+        json!({ "jsonrpc": "2.0", "id": "utf8", "method": "ping", "params": { "_meta": { "text": "\u{fffd}(" } } });
+    let talk = stdio().ask(bytes).ask(call("ping")).text(Direction::ClientToServer, "later").ask(call("ping"));
+    let CheckOutcome::Failed { observed, .. } = outcome_of("survives-broken-json", &talk) else { panic!("it fails") };
+    assert!(observed.contains("utf8"), "{observed}");
+}
+
+#[test]
+fn a_method_that_had_a_result_exists_whatever_the_error_to_a_malformed_request_is() {
+    let listed = || declaring(json!({ "tools": {} })).result("tools/list", json!({}), json!({ "tools": [] }));
+    assert!(!fails("declared-lists-exist", &listed().error("tools/list", json!({ "cursor": "x" }), -32601)));
+}
+
+#[test]
+fn parameters_of_undeclared_features_and_log_levels_are_no_must() {
+    let accepted = |capabilities: Value, method: &str| declaring(capabilities).result(method, json!({}), json!({}));
+    assert!(fails("malformed-params-are-refused", &accepted(json!({ "completions": {} }), "completion/complete")));
+    assert!(!fails("malformed-params-are-refused", &accepted(json!({}), "completion/complete")));
+    let leveled = accepted(json!({ "logging": {} }), "logging/setLevel");
+    assert!(!fails("malformed-params-are-refused", &leveled));
+    assert!(fails("malformed-params-code", &leveled));
 }

@@ -18,8 +18,12 @@ const ISSUES: &str = r#"[{ "code": "invalid_type", "path": ["params", "name"], "
 
 #[test]
 fn codes_that_an_sdk_chose_are_named_instead_of_warned() {
-    let malformed =
-        |answer: Value| stdio().ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call" })).says(answer);
+    let malformed = |answer: Value| {
+        stdio()
+            .knows(&[], json!({ "tools": {} }))
+            .ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call" }))
+            .says(answer)
+    };
     assert!(passes("malformed-params-code", &malformed(error(-32603, ISSUES))).contains("TypeScript"));
     assert!(passes("malformed-params-code", &malformed(error(0, "no"))).contains("Python"));
     assert!(fails("malformed-params-code", &malformed(error(-32603, "[]"))));

@@ -223,6 +223,13 @@ fn a_resumed_stream_may_repeat_responses_and_ids() {
 }
 
 #[test]
+fn an_id_that_a_resumed_stream_has_for_another_message_is_not_a_repetition() {
+    let other = says(says(post(1), Some("a-1"), reply(1)).bodiless("GET", &RESUMED), Some("a-1"), progress());
+    assert!(matches!(outcome_of("event-ids-are-unique", &other), CheckOutcome::Failed { .. }));
+    assert!(!matches!(outcome_of("resumed-stream-goes-on-after-the-event", &other), CheckOutcome::Failed { .. }));
+}
+
+#[test]
 fn a_list_that_changes_twice_may_be_announced_on_two_streams() {
     let changed = || json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
     let opened = |talk: Talk| event(talk.bodiless("GET", &SESSION), None, Body::Event(ConnectionEvent::Bodiless));
@@ -282,7 +289,8 @@ fn the_cancellation_of_a_request_with_a_response_is_accepted() {
         let talk = post(1).says(reply(1)).post(&SESSION, cancel).replies(status, "");
         outcome_of(id, &talk.post(&SESSION, ping(2)).says(reply(2)))
     };
-    assert!(matches!(with(1, 404), CheckOutcome::Failed { .. }));
+    let CheckOutcome::Failed { frames, .. } = with(1, 404) else { panic!("it fails") };
+    assert_eq!(frames.len(), 2, "the cancellation and its response");
     assert!(matches!(with(1, 202), CheckOutcome::Passed { .. }));
     // An unknown request.
     assert!(matches!(with(77, 400), CheckOutcome::Passed { .. }));
