@@ -78,7 +78,7 @@ async function awaited({ event, server, within }) {
   }
 }
 
-class Skipped extends Error {}
+export class Skipped extends Error {}
 
 /** The lists: the method of the SDK, the member of its result, and the capability. */
 const LISTS = {

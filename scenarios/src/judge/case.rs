@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     evidence::{Evidence, Outcome, Repetitions, StepOutcome},
-    model::{HANDSHAKE_CHECK, Revision, Scenario, SessionUse, Subject},
+    model::{Expectations, HANDSHAKE_CHECK, Revision, Scenario, SessionUse, Subject},
     requirements::Register,
 };
 
@@ -129,8 +129,10 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
     }
     let expected = Expected::new(scenario, &transcript, requirement).judge();
     let steps = || expected.iter().filter(|result| result.id.starts_with("steps["));
-    // A client that only skips does not pass because it did nothing wrong meanwhile.
-    let nothing_judged = steps().next().is_some() && steps().all(|result| result.verdict == Verdict::Skipped);
+    // A client that only skips does not pass because it did nothing wrong meanwhile, nor does one that lacks the feature.
+    let only_skips = steps().next().is_some() && steps().all(|result| result.verdict == Verdict::Skipped);
+    let lacks_the_feature = evidence.profile == Profile::Sdk && evidence.first_skipped_step().is_some();
+    let nothing_judged = only_skips || lacks_the_feature || rejects_unseen(scenario, &expected);
     found.extend(expected.into_iter().chain(checks));
     if nothing_judged {
         found.retain(|result| result.verdict == Verdict::Skipped || is_violation(result));
@@ -138,6 +140,15 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
     found
         .extend(failed_program(scenario, evidence).filter(|_| !found.iter().any(|result| result.verdict.is_failure())));
     found
+}
+
+/// Whether the case is about a response that the client has to reject, and only a report can show whether it did.
+fn rejects_unseen(scenario: &Scenario, results: &[CheckResult]) -> bool {
+    let is_skipped = |id: String| results.iter().any(|result| result.id == id && result.verdict == Verdict::Skipped);
+    let steps = scenario.steps.client().iter().enumerate();
+    let mut rejecting = steps.filter(|(_, step)| step.expect().error.is_some());
+    let shows_more = !scenario.checks.is_empty() || scenario.expect != Expectations::default();
+    !shows_more && rejecting.any(|(index, step)| is_skipped(format!("steps[{index}].{}", step.kind())))
 }
 
 /// Why a library cannot take part: the servers of the case have no handshake, and the client knows only handshakes. Its

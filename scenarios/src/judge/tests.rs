@@ -233,6 +233,32 @@ fn a_library_that_leaves_a_newer_revision_is_left_out() {
 }
 
 #[test]
+fn a_library_may_lack_a_feature_but_not_calls() {
+    let skips = |step: &str, profile: Profile| {
+        let story = EvidenceBuilder::stdio(LEGACY).greet().step(0, Outcome::Skipped("no such method".to_owned()));
+        let mut evidence = story.build();
+        evidence.profile = profile;
+        judge("a/b", &scenario(&format!("steps: [{step}]")), &evidence).verdict
+    };
+    assert_eq!(skips("{ log-level: { level: debug } }", Profile::Sdk), Verdict::Skipped);
+    assert_eq!(skips("{ log-level: { level: debug } }", Profile::Agent), Verdict::Blocked);
+    assert_eq!(skips("{ call: { tool: x } }", Profile::Sdk), Verdict::Blocked);
+}
+
+#[test]
+fn only_a_report_shows_that_a_response_was_rejected() {
+    let story = || {
+        let story =
+            EvidenceBuilder::stdio(LEGACY).greet().client(call(1, "odd")).server(result(1, json!({"content": 5})));
+        story.client(call(2, "echo")).server(result(2, json!({"content": []})))
+    };
+    let steps = "steps: [{ call: { tool: odd, expect: { error: malformed-result } } }, { call: { tool: echo } }]";
+    assert_eq!(silent(steps, story()).verdict, Verdict::Skipped);
+    let checked = format!("{steps}\nchecks: [client-messages-have-shapes]");
+    assert_eq!(silent(&checked, story()).verdict, Verdict::Passed);
+}
+
+#[test]
 fn what_a_client_uses_is_compared_with_the_limits() {
     let scenario = scenario("steps: [{ list: {} }]\nexpect: { usage: { memory: 400MB, cpu: 2s } }");
     for (used, expected) in [

@@ -30,6 +30,7 @@ mod prompts;
 mod resource_reads;
 mod resource_updates;
 mod resources;
+mod resumption;
 mod robustness;
 mod security;
 mod sessions;
@@ -74,6 +75,7 @@ pub(super) const THEMES: &[&[Check]] = &[
     sessions::CHECKS,
     authorization::CHECKS,
     streams::CHECKS,
+    resumption::CHECKS,
     tasks::CHECKS,
     user_requests::CHECKS,
     modern::discovery::CHECKS,

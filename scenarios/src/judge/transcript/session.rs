@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
     Body, ConnectionEvent, ConnectionFrames, Frame, Message,
-    http::{SESSION_HEADER, header, path},
+    http::{SESSION_HEADER, header, method, path},
     message::IdKey,
 };
 use crate::{
@@ -196,6 +196,17 @@ pub(super) fn sessions<'a>(
     sessions
 }
 
+/// Whether a GET without a session id precedes the `initialize` of another session.
+fn is_early(connection: &ConnectionFrames<'_>, later: &[ConnectionFrames<'_>]) -> bool {
+    let is_bare_get = |request: &Frame| method(request) == Some("GET") && header(request, SESSION_HEADER).is_none();
+    let mut posts =
+        later.iter().filter(|later| later.server == connection.server).filter_map(ConnectionFrames::request);
+    let is_initialize = |request: &Frame| Message::all_of(request).any(|message| message.is("initialize"));
+    connection.endpoint().is_none()
+        && connection.request().is_some_and(is_bare_get)
+        && posts.find(|request| method(request) == Some("POST")).is_some_and(is_initialize)
+}
+
 /// Assigns HTTP exchanges to sessions.
 struct Grouping<'a, 'e> {
     endpoints: &'e HashSet<(&'a str, &'a str)>,
@@ -221,9 +232,17 @@ impl<'a, 'e> Grouping<'a, 'e> {
     }
 
     fn group(mut self, connections: &[ConnectionFrames<'a>]) -> Vec<Session<'a>> {
-        for connection in connections {
+        // Streams that a client opens before the `initialize` of another session.
+        let mut early: Vec<&ConnectionFrames<'a>> = vec![];
+        for (position, connection) in connections.iter().enumerate() {
+            if self.latest.contains_key(connection.server) && is_early(connection, &connections[position + 1..]) {
+                early.push(connection);
+                continue;
+            }
             if let Some(session) = self.session_of(connection) {
-                self.sessions[session].frames.extend(&connection.frames);
+                let own = early.extract_if(.., |early| early.server == connection.server);
+                let frames = &mut self.sessions[session].frames;
+                frames.extend(own.chain([connection]).flat_map(|one| &one.frames));
             }
         }
         self.sessions

@@ -32,6 +32,13 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a client that follows cursors also follows that of an empty page",
         rule: Rule::Case(empty_page_is_no_end),
     },
+    Check {
+        id: "empty-cursor-is-no-end",
+        requirement: "client/empty-cursor-is-no-end",
+        scope: Scope::Named,
+        expected: "a client that follows cursors also follows the empty one",
+        rule: Rule::Case(empty_cursor_is_no_end),
+    },
 ];
 
 fn cursors_are_echoed(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -75,25 +82,33 @@ fn all_pages_read(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn empty_page_is_no_end(transcript: &Transcript<'_>) -> CheckOutcome {
+    let is_empty = |page: &Page<'_>| {
+        let items = page.answer.and_then(|answer| answer.result()).and_then(Value::as_object);
+        items.is_some_and(|items| items.values().any(|items| items.as_array().is_some_and(Vec::is_empty)))
+    };
+    is_no_end(transcript, "of an empty page ", is_empty)
+}
+
+fn empty_cursor_is_no_end(transcript: &Transcript<'_>) -> CheckOutcome {
+    is_no_end(transcript, "", |page| page.next().is_some_and(|next| *next == ""))
+}
+
+/// Fails if a client that follows cursors does not follow that of one of these pages.
+fn is_no_end(transcript: &Transcript<'_>, of: &str, is_one: impl Fn(&Page<'_>) -> bool) -> CheckOutcome {
     let mut findings = Findings::default();
     let pages = pages(transcript);
     let followed = followed(&pages);
-    for page in &pages {
-        let items = page.answer.and_then(|answer| answer.result()).and_then(Value::as_object);
-        let is_empty =
-            items.is_some_and(|items| items.values().any(|items| items.as_array().is_some_and(Vec::is_empty)));
+    for page in pages.iter().filter(|page| is_one(page)) {
         // A client that reads no page but the first one does not get here.
-        let (Some(next), Some(_), Some(answer), true) = (page.next(), page.cursor(), page.answer, is_empty) else {
-            continue;
-        };
+        let (Some(next), Some(_), Some(answer)) = (page.next(), page.cursor(), page.answer) else { continue };
         let followed = followed.contains(&(page.server, page.method(), next));
         if !followed && (transcript.was_killed_on_purpose() || transcript.evidence.timed_out) {
             continue;
         }
-        let message = || format!("the cursor {} of an empty page was not followed", quoted(next));
+        let message = || format!("the cursor {} {of}was not followed", quoted(next));
         findings.check(answer.seq(), if followed { Ok(()) } else { Err(message()) });
     }
-    findings.or_not_applicable("pages", "the client read no empty page after another one")
+    findings.or_not_applicable("pages", "the client read no such page after another one")
 }
 
 #[cfg(test)]

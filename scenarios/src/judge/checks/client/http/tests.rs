@@ -97,6 +97,14 @@ fn a_stream_may_be_opened_before_the_session_id_is_read() {
 }
 
 #[test]
+fn a_stream_may_be_opened_before_another_session_begins() {
+    let id = "http-session-echoed";
+    let first = || EvidenceBuilder::http(LATEST).greet().verb("GET").without("mcp-session-id");
+    passes(id, first().greet());
+    fails(id, first().client(note("notifications/cancelled")), "no session id");
+}
+
+#[test]
 fn a_session_that_was_lost_is_followed_by_another() {
     let id = "http-session-echoed";
     let again = greeted().client(call(1, "x")).status(404).greet().client(call(1, "x"));

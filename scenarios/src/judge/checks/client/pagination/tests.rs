@@ -106,3 +106,17 @@ fn an_empty_page_has_a_next_one() {
     not_applicable(id, first());
     not_applicable(id, empty().killed());
 }
+
+#[test]
+fn an_empty_cursor_has_a_next_page() {
+    let id = "empty-cursor-is-no-end";
+    let page = |id: u64, cursor: &str| request(id, "tools/list", json!({"cursor": cursor}));
+    let first = |next: &str| {
+        let story = EvidenceBuilder::stdio(Revision::V2026_07_28).client(request(1, "tools/list", json!({})));
+        story.server(tools(1, &["a"], Some(next)))
+    };
+    let second = || first("2").client(page(2, "2")).server(tools(2, &["b"], Some("")));
+    passes(id, second().client(page(3, "")).server(tools(3, &["c"], None)));
+    fails(id, second(), "the cursor `\"\"` was not followed");
+    not_applicable(id, first(""));
+}
