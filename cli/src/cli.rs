@@ -106,8 +106,30 @@ fn execute(arguments: Vec<OsString>) -> CommandResult {
     parse(arguments).map_err(CommandError::input)?.command.run()
 }
 
+/// The arguments of one command.
+#[derive(Debug, Parser)]
+struct Only<A: clap::Args> {
+    #[command(flatten)]
+    args: A,
+}
+
+/// Parses the command of a process that a run starts for each case, without describing all commands: that takes longer than
+/// the rest of its start. Errors and help come from the complete command line.
+fn parse_process(arguments: &[OsString]) -> Option<Cli> {
+    let own = arguments.get(1..)?;
+    let command = match (own.first()?.to_str()?, own.get(1)?.to_str()?) {
+        ("client", "drive") => Command::Client(client::Args::drive(Only::try_parse_from(&own[1..]).ok()?.args)),
+        ("mock", _) => Command::Mock(Only::try_parse_from(own).ok()?.args),
+        _ => return None,
+    };
+    Some(Cli { command })
+}
+
 /// Parses the command line.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    if let Some(cli) = parse_process(&arguments) {
+        return Ok(cli);
+    }
     Cli::try_parse_from(&arguments).map_err(|mut error| {
         if let Some(line) = with_separator(&arguments, &error) {
             let suggestion = format!("to name a server, write: {line}");

@@ -70,6 +70,8 @@ pub(crate) fn failure(error: RunError) -> CommandError {
             "add `--oauth` to log in, or `--header 'Authorization: Bearer TOKEN'`; a server on this machine may also accept \
             only `localhost`, or only its address, in the URL",
         ),
+        RunError::Peer(PeerError::Silent(ref silent)) if silent.timed_out => CommandError::environment(error)
+            .with_help("increase `--startup-timeout` if the server starts slowly"),
         RunError::Peer(PeerError::Unauthorized { .. }) => CommandError::environment(error)
             .with_help("add `--oauth` to log in, or `--header 'Authorization: Bearer TOKEN'`"),
         _ => CommandError::environment(error),

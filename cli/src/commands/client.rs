@@ -6,7 +6,7 @@ mod call;
 pub(crate) mod config;
 mod conformance;
 mod connect;
-mod drive;
+pub(crate) mod drive;
 mod elicitation;
 pub(super) mod error;
 mod explain;
@@ -101,6 +101,13 @@ enum Kind {
     /// Execute a client scenario of the official conformance suite.
     #[command(hide = true)]
     Conformance(conformance::Args),
+}
+
+impl Args {
+    /// The arguments of `client drive`.
+    pub(crate) fn drive(args: drive::Args) -> Self {
+        Self { kind: Kind::Drive(args) }
+    }
 }
 
 /// Runs a client command.

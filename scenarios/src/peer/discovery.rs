@@ -359,6 +359,7 @@ impl Search<'_> {
             server: name(self.target),
             sent: "`initialize` or `server/discover` with a supported revision".to_owned(),
             why: self.found.result.notes.join("; "),
+            timed_out: false,
             exit: None,
             stderr: String::new(),
         };
@@ -442,7 +443,8 @@ fn silent_server(target: &ServerTarget, sent: &str, error: &StepError, finished:
         (None, None) => None,
     });
     let (server, why) = (name(target), error.message.clone());
-    SilentServer { server, sent: sent.to_owned(), why, exit, stderr: finished.stderr }
+    let timed_out = error.kind == "timed-out";
+    SilentServer { server, sent: sent.to_owned(), why, timed_out, exit, stderr: finished.stderr }
 }
 
 fn name(target: &ServerTarget) -> String {

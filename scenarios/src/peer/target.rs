@@ -119,6 +119,8 @@ pub struct SilentServer {
     pub sent: String,
     /// What happened instead of a response.
     pub why: String,
+    /// Whether it had no response within the timeout of the start.
+    pub timed_out: bool,
     /// Exit status of the process, if it exited by itself.
     pub exit: Option<String>,
     /// The end of its standard error.
@@ -127,7 +129,7 @@ pub struct SilentServer {
 
 impl fmt::Display for SilentServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { server, sent, why, exit, stderr } = self;
+        let Self { server, sent, why, exit, stderr, .. } = self;
         write!(f, "server `{server}` did not respond to {sent}: {why}")?;
         exit.iter().try_for_each(|exit| write!(f, "; it {exit}"))?;
         if stderr.trim().is_empty() {

@@ -96,6 +96,11 @@ impl<'e> Session<'e> {
         session
     }
 
+    /// Counts the time of the run from an earlier moment.
+    pub(super) fn began(&mut self, began: Instant) {
+        self.started = began;
+    }
+
     pub(super) fn case_started(&mut self, id: &str) {
         (self.events)(RunEvent::CaseStarted { id });
     }

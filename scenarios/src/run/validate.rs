@@ -1,7 +1,13 @@
 //! Validates a server: opens a session in each revision that it supports, runs all scenarios that apply, and repeats what
 //! failed by time.
 
-use std::{cmp::Reverse, collections::BTreeMap, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    num::NonZeroUsize,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use evidence::{Body, Direction};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
@@ -113,6 +119,7 @@ pub(super) async fn execute(
     events: EventSink<'_>,
     cancel: &CancellationToken,
 ) -> Result<FinishedRun, RunError> {
+    let began = Instant::now();
     let options =
         DiscoveryOptions { revisions: plan.revisions.clone(), transport: plan.transport, startup: plan.startup };
     let discovery = cancel.run_until_cancelled(discover(&plan.target, &options)).await;
@@ -128,7 +135,7 @@ pub(super) async fn execute(
     let others = async {
         let discovery = cancel.run_until_cancelled(discover_older(&plan.target, discovery, plan.startup)).await;
         let discovery = discovery.ok_or(RunError::Cancelled)??;
-        run_cases(&plan, discovery, (sender, receiver), directory, events, cancel).await
+        run_cases(&plan, began, discovery, (sender, receiver), directory, events, cancel).await
     };
     let ((), finished) = futures::try_join!(early, others)?;
     Ok(finished)
@@ -137,6 +144,7 @@ pub(super) async fn execute(
 /// Runs all cases but those that have begun, in the sessions that `discovery` no longer has, and judges all.
 async fn run_cases(
     plan: &ValidatePlan,
+    began: Instant,
     discovery: Discovery,
     (sender, mut receiver): (mpsc::UnboundedSender<Recorded>, mpsc::UnboundedReceiver<Recorded>),
     directory: &RunDirectory,
@@ -157,6 +165,7 @@ async fn run_cases(
         probe: Some(&facts),
     };
     let mut session = Session::start(&start, directory, events);
+    session.began(began);
     let judge = Judge::with_selection(plan.selection.clone()).map_err(RunError::Thread)?;
     let run = Run { plan, facts: &facts, cancel };
     let units =
