@@ -351,7 +351,7 @@ impl Peer {
         self.slow_calls.note(sent, found.is_none() && !is_nameless);
         unanswered |= found.is_none() && within >= SHORTEST;
         if unanswered && found.is_none() && sent.method != "tools/call" {
-            lock(&self.unanswered).insert(sent.method.clone());
+            lock(&self.unanswered).insert(self.known_method(&sent.method).to_owned());
         }
         found.unwrap_or_else(|| Err(timed_out("response", within)))
     }

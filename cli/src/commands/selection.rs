@@ -42,10 +42,10 @@ pub(crate) struct SelectionArgs {
     /// Only scenarios with this tag.
     #[arg(long, add = completion::scenario_tags())]
     tag: Vec<String>,
-    /// Only cases in this revision (`2025-11-25`).
+    /// Only cases in this revision (`2025-11-25`); repeatable.
     #[arg(long, add = completion::revisions())]
     revision: Vec<Revision>,
-    /// Only cases over this transport.
+    /// Only cases over this transport; repeatable.
     #[arg(long)]
     transport: Vec<TransportArg>,
     /// Scenario files or directories, instead of the built-in catalog.

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Only checks of this area (`tools`, `transports`, `lifecycle`).
     #[arg(long, add = completion::server_check_areas())]
     area: Vec<String>,
-    /// Only this revision [default: every revision that the server supports].
+    /// Only this revision; repeatable [default: every revision that the server supports].
     #[arg(long, add = completion::revisions())]
     revision: Vec<Revision>,
     /// Transport of a URL [default: Streamable HTTP, or HTTP+SSE if the server supports nothing else].

@@ -239,7 +239,10 @@ impl<'a> Expected<'a> {
         // A client that is killed may not have written its report.
         let dies = || self.scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Die(_)));
         let is_derived = self.evidence.profile == Profile::Sdk || self.evidence.steps.is_empty() && dies();
-        let shown = self.shown.get(index).filter(|_| is_derived).cloned();
+        // A client that reports its steps and is stopped did not finish the step after them, whatever the server sent.
+        let last_reported = self.evidence.steps.iter().filter_map(|step| step.step).max();
+        let hung = self.evidence.timed_out && last_reported.is_some_and(|last| last < index);
+        let shown = self.shown.get(index).filter(|_| is_derived && !hung).cloned();
         let (is_timed, outcome) = match shown {
             Some(Shown::Outcome(Observed { outcome, is_timed })) => (is_timed, outcome),
             Some(Shown::Nothing) => {

@@ -246,6 +246,25 @@ fn a_library_may_lack_a_feature_but_not_calls() {
 }
 
 #[test]
+fn a_client_that_reports_and_hangs_did_not_finish_the_next_step() {
+    let judged = |timed_out: bool| {
+        let done = || json!({"content": []});
+        let story = EvidenceBuilder::stdio(LEGACY).greet().client(call(1, "a")).server(result(1, done()));
+        let story = story.step(0, Outcome::Value(done()));
+        let mut evidence = story.client(call(2, "b")).server(result(2, done())).build();
+        (evidence.profile, evidence.timed_out) = (Profile::Sdk, timed_out);
+        judge(
+            "a/b",
+            &scenario("steps: [{ call: { tool: a } }, { call: { tool: b } }, { call: { tool: b } }]"),
+            &evidence,
+        )
+    };
+    assert_eq!(verdict_of(&judged(true), "steps[1].call"), Verdict::Failed);
+    assert_eq!(verdict_of(&judged(true), "steps[2].call"), Verdict::Skipped);
+    assert_eq!(verdict_of(&judged(false), "steps[1].call"), Verdict::Passed);
+}
+
+#[test]
 fn only_a_report_shows_that_a_response_was_rejected() {
     let story = || {
         let story =

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use evidence::Direction;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
@@ -14,7 +15,7 @@ use super::{
     Outgoing, Peer, SHORTEST, Sent, State, TOO_SLOW, UNANSWERED, answer::feature_of, failure, find_response, lock,
     received_progress,
 };
-use crate::evidence::StepError;
+use crate::{evidence::StepError, shapes::Shapes};
 
 /// A call that has progress but no response after this time is cancelled.
 const BRIEF: Duration = Duration::from_millis(400);
@@ -110,7 +111,7 @@ impl Peer {
         let in_vain = Duration::from_micros(self.in_vain_us.load(Ordering::Relaxed));
         let (is_known, number) = {
             let unanswered = lock(&self.unanswered);
-            (unanswered.contains(method), unanswered.len())
+            (unanswered.contains(self.known_method(method)), unanswered.len())
         };
         match () {
             () if is_known || in_vain >= IN_VAIN * self.leniency => (true, within.min(UNANSWERED * self.leniency)),
@@ -118,6 +119,12 @@ impl Peer {
             () if number >= MANY_UNANSWERED => (false, within.min(SHORTEST * self.leniency)),
             () => (false, within),
         }
+    }
+
+    /// The method, or one name for all that the revision does not have: a server that ignores one of them ignores others too.
+    pub(super) fn known_method<'m>(&self, method: &'m str) -> &'m str {
+        let is_known = Shapes::in_revision(self.revision).has_method(method, Direction::ClientToServer);
+        if is_known { method } else { "unknown" }
     }
 
     /// Lets slow calls stay open until [`settle`](Self::settle), so that they do not delay others.

@@ -68,7 +68,8 @@ impl Authority {
         if let Some(client) = script.clients.first() {
             add("client_id", Some(client.id.clone()));
             add("client_secret", client.secret.clone());
-            add("client_issuer", Some(mock.issuer().to_owned()));
+            // Without metadata a client cannot know to which issuer its credentials belong.
+            add("client_issuer", script.discovery.has_metadata().then(|| mock.issuer().to_owned()));
             let has_key = client.token_endpoint_auth_method == Some(AuthMethod::PrivateKeyJwt);
             add("private_key_pem", has_key.then(|| self.key.private_pem().to_owned()));
             add("signing_algorithm", has_key.then(|| "ES256".to_owned()));

@@ -25,7 +25,7 @@ pub(super) trait Repeatable {
 }
 
 /// Runs doubtful cases again, one after another. `limit` is the time after which cases with a verdict are no longer repeated,
-/// and are reported as they are.
+/// and are reported as they are; half of it if all repetitions find the same, so that time was not the reason.
 pub(super) async fn repeat_all<C: Repeatable>(
     mut doubtful: Vec<(C, JudgedCase)>,
     limit: impl Fn(Verdict) -> Duration,
@@ -36,8 +36,11 @@ pub(super) async fn repeat_all<C: Repeatable>(
     // Failures come first, as they decide about the run.
     doubtful.sort_by_key(|(_, judged)| Reverse(judged.result.verdict));
     let began = Instant::now();
+    let mut differs = false;
     for (case, first) in doubtful {
-        if cancel.is_cancelled() || began.elapsed() > limit(first.result.verdict) || session.has_confirmed(&first) {
+        let limit = limit(first.result.verdict);
+        let is_late = began.elapsed() > if differs { limit } else { limit / 2 };
+        if cancel.is_cancelled() || is_late || session.has_confirmed(&first) {
             session.case_finished(first);
             continue;
         }
@@ -46,6 +49,7 @@ pub(super) async fn repeat_all<C: Repeatable>(
             () = cancel.cancelled() => None,
             repeated = repeat(&case, &first, judge) => repeated?,
         };
+        differs |= repeated.as_ref().is_some_and(|repeated| repeated.result.verdict != first.result.verdict);
         session.case_finished(repeated.unwrap_or(first));
     }
     Ok(())

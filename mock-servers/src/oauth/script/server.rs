@@ -26,6 +26,14 @@ pub struct Discovery {
     pub protected_resource_path: Option<String>,
 }
 
+impl Discovery {
+    /// Whether the authorization server has metadata at one of these paths.
+    #[must_use]
+    pub fn has_metadata(&self) -> bool {
+        self.oauth || self.openid_inserted || self.openid_appended || self.oauth_at_root
+    }
+}
+
 impl Default for Discovery {
     fn default() -> Self {
         Self {

@@ -87,7 +87,7 @@ struct Dialog<'t, 'a> {
     request_count: HashMap<IdKey<'a>, usize>,
     responses: HashMap<IdKey<'a>, Vec<Message<'a>>>,
     withdrawn: HashSet<IdKey<'a>>,
-    initialized: Option<u64>,
+    initialized: Option<Message<'a>>,
 }
 
 impl<'t, 'a> Dialog<'t, 'a> {
@@ -107,7 +107,6 @@ impl<'t, 'a> Dialog<'t, 'a> {
         let withdrawn = session.messages().filter(|message| !message.by_client());
         let withdrawn = withdrawn.filter_map(|message| message.cancels().map(IdKey::new)).collect();
         let initialized = session.client_messages().find(|message| message.is("notifications/initialized"));
-        let initialized = initialized.map(|message| message.seq());
         Self { session, end_us, requests, request_count, responses, withdrawn, initialized }
     }
 
@@ -142,7 +141,10 @@ impl<'t, 'a> Dialog<'t, 'a> {
     fn must_be_answered(&self, request: &Message<'a>, id: IdKey<'a>) -> bool {
         let ping = request.is("ping");
         // A server should send nothing but pings before it has received `initialized` (basic/lifecycle#initialization).
-        let early = !ping && self.initialized.is_none_or(|initialized| initialized >= request.seq());
+        // Over HTTP the request of an operation may overtake it.
+        let overtook = |first: &Message<'_>| first.frame.http.is_some() && first.at_us() <= request.at_us() + RACE_US;
+        let is_ready = |first: &Message<'_>| first.seq() < request.seq() || overtook(first);
+        let early = !ping && !self.initialized.as_ref().is_some_and(is_ready);
         let closed = self.session.closes_of(request.frame.connection).first();
         let unseen = request.frame.http.is_some() && closed.is_some_and(|mark| mark.at_us <= request.at_us() + RACE_US);
         let allowed = if ping { PING_US } else { USER_US };
