@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use super::{NO_RESPONSE, known};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
@@ -102,8 +104,17 @@ fn unknown_method_code(transcript: &Transcript<'_>) -> CheckOutcome {
 fn broken_text(frame: &Frame) -> Option<Cow<'_, str>> {
     match &frame.body {
         Body::Text(text) => Some(Cow::Borrowed(text)),
-        Body::Json(json) => Some(json.to_string()).filter(|text| text.contains('\u{fffd}')).map(Cow::Owned),
+        Body::Json(json) => has_replacement(json).then(|| Cow::Owned(json.to_string())),
         Body::Event(_) => None,
+    }
+}
+
+fn has_replacement(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\u{fffd}'),
+        Value::Array(items) => items.iter().any(has_replacement),
+        Value::Object(members) => members.values().any(has_replacement),
+        _ => false,
     }
 }
 
