@@ -58,8 +58,10 @@ fn event_ids(transcript: &Transcript<'_>) -> CheckOutcome {
         for frame in connection.frames.iter().filter(|frame| !frame.from_client()) {
             let Some(id) = event_id(frame) else { continue };
             let first = first[&(session, id)];
-            // A resumed stream repeats events with their ids, and the first exchange of a session does not name it.
-            let is_replay = is_resumed && (frame.json().is_none() || first.body == frame.body);
+            // A resumed stream repeats events with their ids, and the first exchange of a session does not name it. That an event
+            // without a message has one there is a violation of another rule.
+            let is_message = first.json().is_some() && frame.json().is_some();
+            let is_replay = is_resumed && (!is_message || first.body == frame.body);
             let repeated = first.seq != frame.seq && !is_replay;
             let judged = transcript.evidence.transport == Transport::HttpSse || session.is_some();
             let message = || format!("the id `{id}` was used before");
