@@ -26,10 +26,16 @@ mod timeouts;
 mod tools;
 mod user;
 
-use crate::judge::check::Check;
+use crate::judge::{check::Check, transcript::Message};
 
 /// How long two messages that cross on the wire may take to be read by the other side, in microseconds.
 const RACE_US: u64 = 250_000;
+
+/// Whether the client sent a message before another one. Over HTTP two POSTs in flight may arrive in any order.
+fn is_before(first: &Message<'_>, later: &Message<'_>) -> bool {
+    let may_be_overtaken = first.frame.http.is_some() && first.at_us() <= later.at_us() + RACE_US;
+    first.seq() < later.seq() || may_be_overtaken
+}
 
 /// The checks by theme.
 pub(super) const THEMES: &[&[Check]] = &[

@@ -196,17 +196,6 @@ pub(super) fn sessions<'a>(
     sessions
 }
 
-/// Whether a GET without a session id precedes the `initialize` of another session.
-fn is_early(connection: &ConnectionFrames<'_>, later: &[ConnectionFrames<'_>]) -> bool {
-    let is_bare_get = |request: &Frame| method(request) == Some("GET") && header(request, SESSION_HEADER).is_none();
-    let mut posts =
-        later.iter().filter(|later| later.server == connection.server).filter_map(ConnectionFrames::request);
-    let is_initialize = |request: &Frame| Message::all_of(request).any(|message| message.is("initialize"));
-    connection.endpoint().is_none()
-        && connection.request().is_some_and(is_bare_get)
-        && posts.find(|request| method(request) == Some("POST")).is_some_and(is_initialize)
-}
-
 /// Assigns HTTP exchanges to sessions.
 struct Grouping<'a, 'e> {
     endpoints: &'e HashSet<(&'a str, &'a str)>,
@@ -232,18 +221,30 @@ impl<'a, 'e> Grouping<'a, 'e> {
     }
 
     fn group(mut self, connections: &[ConnectionFrames<'a>]) -> Vec<Session<'a>> {
-        // Streams that a client opens before the `initialize` of another session.
-        let mut early: Vec<&ConnectionFrames<'a>> = vec![];
-        for (position, connection) in connections.iter().enumerate() {
-            if self.latest.contains_key(connection.server) && is_early(connection, &connections[position + 1..]) {
-                early.push(connection);
-                continue;
+        // Streams without a session id by server, each with its session unless the next POST begins another one: a client may
+        // open the stream of a session before its `initialize`.
+        let mut streams: BTreeMap<&str, Vec<(&ConnectionFrames<'a>, usize)>> = BTreeMap::new();
+        for connection in connections {
+            let known = self.sessions.len();
+            let Some(session) = self.session_of(connection) else { continue };
+            let begins = self.sessions.len() > known;
+            let request = connection.request();
+            match request.and_then(method) {
+                Some("GET") if !begins && request.is_some_and(|get| header(get, SESSION_HEADER).is_none()) => {
+                    streams.entry(connection.server).or_default().push((connection, session));
+                    continue;
+                }
+                Some("POST") => {
+                    for (stream, own) in streams.remove(connection.server).unwrap_or_default() {
+                        self.sessions[if begins { session } else { own }].frames.extend(&stream.frames);
+                    }
+                }
+                _ => {}
             }
-            if let Some(session) = self.session_of(connection) {
-                let own = early.extract_if(.., |early| early.server == connection.server);
-                let frames = &mut self.sessions[session].frames;
-                frames.extend(own.chain([connection]).flat_map(|one| &one.frames));
-            }
+            self.sessions[session].frames.extend(&connection.frames);
+        }
+        for (stream, own) in streams.into_values().flatten() {
+            self.sessions[own].frames.extend(&stream.frames);
         }
         self.sessions
     }

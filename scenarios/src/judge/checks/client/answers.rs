@@ -7,7 +7,7 @@ use ::evidence::Direction;
 use serde_json::Value;
 
 use super::{
-    RACE_US,
+    RACE_US, is_before,
     modern::{NOT_MODERN, modern_messages},
 };
 use crate::{
@@ -141,10 +141,7 @@ impl<'t, 'a> Dialog<'t, 'a> {
     fn must_be_answered(&self, request: &Message<'a>, id: IdKey<'a>) -> bool {
         let ping = request.is("ping");
         // A server should send nothing but pings before it has received `initialized` (basic/lifecycle#initialization).
-        // Over HTTP the request of an operation may overtake it.
-        let overtook = |first: &Message<'_>| first.frame.http.is_some() && first.at_us() <= request.at_us() + RACE_US;
-        let is_ready = |first: &Message<'_>| first.seq() < request.seq() || overtook(first);
-        let early = !ping && !self.initialized.as_ref().is_some_and(is_ready);
+        let early = !ping && !self.initialized.is_some_and(|initialized| is_before(&initialized, request));
         let closed = self.session.closes_of(request.frame.connection).first();
         let unseen = request.frame.http.is_some() && closed.is_some_and(|mark| mark.at_us <= request.at_us() + RACE_US);
         let allowed = if ping { PING_US } else { USER_US };

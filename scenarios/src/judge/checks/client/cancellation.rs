@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::RACE_US;
+use super::{RACE_US, is_before};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
@@ -110,12 +110,8 @@ impl<'t, 'a> Requests<'t, 'a> {
 
     /// The requests that a cancellation may mean, each with its answer.
     fn meant_by(&self, session: usize, cancel: &Message<'a>, id: &'a Value) -> Vec<(Message<'a>, Option<Message<'a>>)> {
-        // Over HTTP a cancellation on its own connection may overtake the request.
-        let before = |request: &Message<'_>| {
-            request.seq() < cancel.seq() || self.over_http && request.at_us() <= cancel.at_us() + RACE_US
-        };
         let Some(list) = self.by_id.get(&(self.scope(session), IdKey::new(id))) else { return vec![] };
-        let list = &list[..list.partition_point(|(_, request)| before(request))];
+        let list = &list[..list.partition_point(|(_, request)| is_before(request, cancel))];
         let list = &list[list.len().saturating_sub(MAX_CANDIDATES)..];
         list.iter().map(|(session, request)| (*request, self.sessions[*session].answer(request))).collect()
     }

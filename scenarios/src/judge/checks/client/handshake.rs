@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::RACE_US;
+use super::is_before;
 use crate::{
     judge::{
         capabilities::{capability_of, has_value},
@@ -158,12 +158,7 @@ fn initialized_before_operation(transcript: &Transcript<'_>) -> CheckOutcome {
             findings.fail(message, [early.seq(), answer]);
         }
         let Some(first) = first else { continue };
-        // Two POSTs in flight may arrive in any order.
-        let race = if first.frame.http.is_some() { RACE_US } else { 0 };
-        let in_time = initialized.is_some_and(|initialized| {
-            initialized.seq() < first.seq() || initialized.at_us() <= first.at_us() + race && race > 0
-        });
-        if !in_time {
+        if !initialized.is_some_and(|initialized| is_before(&initialized, &first)) {
             let method = first.method().unwrap_or_default();
             let message = format!("`{method}` was sent before `notifications/initialized`");
             findings.fail(message, [answer, first.seq()]);

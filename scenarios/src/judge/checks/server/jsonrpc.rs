@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{has_is_error, known};
 use crate::{
     judge::{
+        capabilities::capability_of,
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
         transcript::{
             Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, RequestResponse, Transcript,
@@ -470,7 +471,8 @@ fn judge_batches(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("batches", "no batch was sent")
 }
 
-/// The requests whose required parameter is missing or has another type in every revision.
+/// The requests whose required parameter is missing or has another type in every revision, of features that the server declares
+/// as far as is known.
 fn malformed<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t RequestResponse<'a>> {
     transcript.requests().iter().filter(|one| {
         let param = |name: &str| one.param(name);
@@ -491,7 +493,7 @@ fn malformed<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t
             _ => true,
         };
         // Parameters that are no object are malformed for JSON-RPC, not for the method.
-        !well_formed && one.request.params().is_none_or(Value::is_object)
+        !well_formed && one.request.params().is_none_or(Value::is_object) && !is_undeclared(transcript, one)
     })
 }
 
@@ -500,7 +502,6 @@ const NO_MALFORMED_PARAMS: &str = "no request with malformed parameters was sent
 fn malformed_params(transcript: &Transcript<'_>) -> CheckOutcome {
     // Rejecting a log level is a SHOULD (server/utilities/logging#error-handling).
     let requests = malformed(transcript).filter(|one| one.response.is_some() && !one.request.is("logging/setLevel"));
-    let requests = requests.filter(|one| !is_undeclared(transcript, one));
     Findings::from_each(requests.map(|one| (one.last_frame(), one)), |one| accepted(one))
         .or_not_applicable("requests", NO_MALFORMED_PARAMS)
 }
@@ -514,14 +515,13 @@ fn accepted(one: &RequestResponse<'_>) -> Option<String> {
 
 /// Whether the server does not declare the capability of a method. It may answer as it likes.
 fn is_undeclared(transcript: &Transcript<'_>, one: &RequestResponse<'_>) -> bool {
-    let family = one.request.method().and_then(|method| method.split_once('/')).map(|(family, _)| family);
-    let capability = family.map(|family| if family == "completion" { "completions" } else { family });
+    let capability = one.request.method().and_then(capability_of).and_then(|pointer| pointer.split('/').nth(1));
     capability.and_then(|name| transcript.declares(name)) == Some(false)
 }
 
 fn malformed_params_code(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    for one in malformed(transcript).filter(|one| !is_undeclared(transcript, one)) {
+    for one in malformed(transcript) {
         if let Some(accepted) = accepted(one).filter(|_| one.request.is("logging/setLevel")) {
             findings.fail(accepted, [one.last_frame()]);
         }

@@ -179,15 +179,12 @@ fn declares(transcript: &Transcript<'_>, pointer: &str) -> bool {
 fn methods_exist(transcript: &Transcript<'_>, methods: &[(&str, &str)]) -> CheckOutcome {
     let mut findings = Findings::default();
     for (pointer, method) in methods.iter().filter(|(pointer, _)| declares(transcript, pointer)) {
-        let requests = || transcript.requests_of(method).filter(|request| request.response.is_some());
-        let unknown = requests().find(|request| request.code() == Some(-32601));
-        let Some(shown) = requests().find(|request| request.result().is_some()).or(unknown).or(requests().next())
-        else {
-            continue;
-        };
+        let is_unknown = |request: &&RequestResponse<'_>| request.code() == Some(-32601);
+        let requests = transcript.requests_of(method).filter(|request| request.response.is_some());
+        let shown = requests.min_by_key(|request| (request.result().is_none(), !is_unknown(request)));
+        let Some(shown) = shown else { continue };
         let message = || format!("the server declares `{}` and rejects `{method}` with -32601", &pointer[1..]);
-        let is_unknown = shown.code() == Some(-32601);
-        findings.check(shown.last_frame(), if is_unknown { Err(message()) } else { Ok(()) });
+        findings.check(shown.last_frame(), if is_unknown(&shown) { Err(message()) } else { Ok(()) });
     }
     findings.or_not_applicable("requests", "no method of a declared capability was requested")
 }

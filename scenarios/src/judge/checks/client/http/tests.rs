@@ -101,7 +101,9 @@ fn a_stream_may_be_opened_before_another_session_begins() {
     let id = "http-session-echoed";
     let first = || EvidenceBuilder::http(LATEST).greet().verb("GET").without("mcp-session-id");
     passes(id, first().greet());
+    passes(id, first().verb("DELETE").greet());
     fails(id, first().client(note("notifications/cancelled")), "no session id");
+    fails(id, first(), "no session id");
 }
 
 #[test]
