@@ -30,6 +30,7 @@ mod http;
 mod http_steps;
 mod lines;
 mod process;
+mod responses;
 mod slow_calls;
 mod sse;
 mod stdio;
@@ -41,10 +42,11 @@ pub use discovery::{DiscoveryOptions, ProbeResult, ServerIdentity};
 pub use events::{EventParser, ServerEvent};
 pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer};
 
-pub(crate) use transcript::{same_id, same_text};
+pub(crate) use transcript::same_text;
 
 use http::HttpPeer;
 pub(crate) use http::{Headers, KEPT, SESSION, TITLE_CASE};
+use responses::find_response;
 pub(crate) use slow_calls::NO_RESPONSE;
 use slow_calls::{AFTER_UNSUBSCRIBE, SlowCalls};
 use sse::SsePeer;
@@ -58,8 +60,6 @@ const MANY: usize = 20;
 pub(crate) const TOO_SLOW: &str = "the test takes no longer";
 /// Shortest default timeout of a response.
 const SHORTEST: Duration = Duration::from_secs(2);
-/// Timeout of a response to a method that had no response before.
-const UNANSWERED: Duration = Duration::from_millis(200);
 /// Longest default timeout of a response.
 const LONGEST: Duration = Duration::from_secs(10);
 /// The default timeout of a response in units of the slowest response so far.
@@ -85,8 +85,10 @@ pub(crate) struct Peer {
     /// Shortest timeout of the first response after the handshake; without a handshake it includes the start of the process.
     startup: Duration,
     slow_calls: SlowCalls,
-    /// The methods of requests that had no response in time.
+    /// The kinds of requests that had no response in time.
     unanswered: Mutex<BTreeSet<String>>,
+    /// The names of the tools that the server listed so far.
+    listed: BTreeSet<String>,
     /// The requests that a step left open, by name.
     open: BTreeMap<String, Sent>,
 }
@@ -96,10 +98,6 @@ enum PeerTransport {
     Stdio(Box<StdioPeer>),
     Http(HttpPeer),
     Sse(SsePeer),
-}
-
-fn timed_out(what: &str, within: Duration) -> StepError {
-    failure("timed-out", format!("no {what} within {} ms", within.as_millis()))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -127,6 +125,8 @@ pub(crate) struct Sent {
     since: usize,
     at_us: u64,
     method: String,
+    /// What the server probably ignores too if it does not respond.
+    kind: Option<String>,
     progress_token: Option<Value>,
 }
 
@@ -178,6 +178,7 @@ impl Peer {
             startup: Duration::ZERO,
             slow_calls: SlowCalls::default(),
             unanswered: Mutex::default(),
+            listed: BTreeSet::new(),
             open: BTreeMap::new(),
         })
     }
@@ -297,6 +298,7 @@ impl Peer {
     /// Sends a request; [`response`](Self::response) waits for its response.
     pub(crate) async fn send(&mut self, request: Outgoing) -> Result<Sent, StepError> {
         let id = request.id.clone().unwrap_or_else(|| json!(self.take_id()));
+        let kind = self.kind_of(&request);
         let message = self.message(&request, Some(&id));
         let since = self.recorder.received();
         let at_us = self.now_us();
@@ -307,75 +309,13 @@ impl Peer {
         if request.method == "resources/unsubscribe" {
             self.slow_calls.expect_late(AFTER_UNSUBSCRIBE);
         }
-        Ok(Sent { id, exchange, since, at_us, method: request.method, progress_token })
+        Ok(Sent { id, exchange, since, at_us, method: request.method, kind, progress_token })
     }
 
     /// Sends a request and returns the complete response.
     pub(crate) async fn request(&mut self, request: Outgoing, within: Duration) -> Result<Value, StepError> {
         let sent = self.send(request).await?;
-        self.response_or_nameless(&sent, within, self.slow_calls.has_none()).await
-    }
-
-    /// Waits for the response to a request.
-    pub(crate) async fn response(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
-        self.response_or_nameless(sent, within, false).await
-    }
-
-    /// Waits for the response to a request. If it is the `only` one that is open, an error without an id is probably for it,
-    /// and there is little to wait for.
-    async fn response_or_nameless(&self, sent: &Sent, within: Duration, only: bool) -> Result<Value, StepError> {
-        let (mut unanswered, within) = self.response_wait(&sent.method, within);
-        let began_us = self.now_us();
-        let nameless = |state: &State| (only && has_nameless_error(state, sent)).then_some(None);
-        let first =
-            self.recorder.wait(within, |state| find_response(state, sent).map(Some).or_else(|| nameless(state)));
-        let first = first.await;
-        let is_nameless = matches!(first, Some(None));
-        let found = match first {
-            Some(None) => self.recorder.wait(UNANSWERED * self.leniency, |state| find_response(state, sent)).await,
-            found => found.flatten(),
-        };
-        if let PeerTransport::Stdio(connection) = &self.transport {
-            connection.observe().await;
-        }
-        if let Some(Ok(_)) = found {
-            let elapsed_us = self.now_us() - sent.at_us;
-            let part = if sent.method == "tools/call" { u64::from(MARGIN / CALL_MARGIN) } else { 1 };
-            self.slowest_us.fetch_max(elapsed_us / part, Ordering::Relaxed);
-        }
-        if found.is_some() || self.recorder.received() > sent.since {
-            self.in_vain_us.store(0, Ordering::Relaxed);
-        } else {
-            self.in_vain_us.fetch_add(self.now_us() - began_us, Ordering::Relaxed);
-        }
-        self.slow_calls.note(sent, found.is_none() && !is_nameless);
-        unanswered |= found.is_none() && within >= SHORTEST;
-        if unanswered && found.is_none() && sent.method != "tools/call" {
-            lock(&self.unanswered).insert(self.known_method(&sent.method).to_owned());
-        }
-        found.unwrap_or_else(|| Err(timed_out("response", within)))
-    }
-
-    /// Whether the server may not have read the first request after the handshake yet.
-    fn is_starting(&self) -> bool {
-        self.slowest_us.load(Ordering::Relaxed) == 0 && lock(&self.unanswered).is_empty()
-    }
-
-    /// Waits for any response, even one without the id, as no other request is open.
-    async fn only_response(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
-        let any = |state: &State| {
-            let mut received = state.received_since(sent.since);
-            let response = received.find(|message| message.get("result").is_some() || message.get("error").is_some());
-            response.map(|response| Ok(response.clone())).or_else(|| dead_end(state, sent))
-        };
-        let found = self.recorder.wait(within, any).await;
-        found.unwrap_or_else(|| Err(timed_out("response", within)))
-    }
-
-    /// Waits for a notification after a request.
-    pub(crate) async fn notification(&self, sent: &Sent, method: &str, within: Duration) -> Result<Value, StepError> {
-        let found = self.recorder.wait(within, |state| find_notification(state, sent, method)).await;
-        found.unwrap_or_else(|| Err(timed_out(method, within)))
+        self.response_or_nameless(&sent, within, self.is_only_nameless(&sent)).await
     }
 
     /// Cancels a request, unless it has its response.
@@ -440,7 +380,7 @@ impl Peer {
         };
         let exchange = exchange.map_err(|error| failure("closed", error))?;
         // Over HTTP the end of the response is the end of the messages; elsewhere the first response or the timeout is.
-        let within = if exchange.is_some() { within.max(SHORTEST) } else { within };
+        let within = if exchange.is_some() { within.max(SHORTEST) } else { self.raw_wait(&text, within) };
         let is_response = |message: &Value| message.get("method").is_none();
         self.recorder
             .wait(within, |state| match exchange {
@@ -525,40 +465,6 @@ impl Peer {
             PeerTransport::Sse(connection) => connection.post(&text).await.map(|()| None),
         };
         posted.map_err(|error| failure("closed", error))
-    }
-}
-
-fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, StepError>> {
-    let received = || state.received_since(sent.since);
-    let mut responses = received().filter(|message| message.get("method").is_none());
-    let response = responses.find(|message| message.get("id").is_some_and(|id| same_id(id, &sent.id)));
-    // A check reports an id of the wrong type; the run goes on with the response.
-    let similar = || {
-        received().find(|message| {
-            message.get("method").is_none() && message.get("id").is_some_and(|id| same_text(id, &sent.id))
-        })
-    };
-    match response.or_else(similar) {
-        Some(response) => Some(Ok(response.clone())),
-        None => dead_end(state, sent),
-    }
-}
-
-/// Whether an error without an id arrived after the request.
-fn has_nameless_error(state: &State, sent: &Sent) -> bool {
-    let mut received = state.received_since(sent.since);
-    received.any(|message| message.get("error").is_some() && message.get("id").is_none_or(Value::is_null))
-}
-
-fn find_notification(state: &State, sent: &Sent, method: &str) -> Option<Result<Value, StepError>> {
-    let wanted = |message: &&Value| message.get("id").is_none() && message["method"] == method;
-    if let Some(found) = state.received_since(sent.since).find(wanted) {
-        return Some(Ok(found.get("params").cloned().unwrap_or(Value::Null)));
-    }
-    match find_response(state, sent) {
-        Some(Ok(response)) => Some(Err(rpc_error(&response)
-            .unwrap_or_else(|| failure("closed", format!("the response arrived before a `{method}`"))))),
-        other => other,
     }
 }
 

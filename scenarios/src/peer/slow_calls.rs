@@ -7,15 +7,14 @@ use std::{
     time::Duration,
 };
 
-use evidence::Direction;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Outgoing, Peer, SHORTEST, Sent, State, TOO_SLOW, UNANSWERED, answer::feature_of, failure, find_response, lock,
-    received_progress,
+    Outgoing, Peer, Sent, State, TOO_SLOW, answer::feature_of, failure, find_response, lock, received_progress,
+    responses::nameless_errors,
 };
-use crate::{evidence::StepError, shapes::Shapes};
+use crate::evidence::StepError;
 
 /// A call that has progress but no response after this time is cancelled.
 const BRIEF: Duration = Duration::from_millis(400);
@@ -38,11 +37,6 @@ const SLOW: Duration = Duration::from_secs(1);
 const BEFORE_VARIANTS: Duration = Duration::from_secs(5);
 /// A tool whose last call took longer is not called with other valid arguments.
 const UNHURRIED: Duration = Duration::from_millis(150);
-
-/// After waits of this time in which nothing arrived, the server probably never sends anything again.
-const IN_VAIN: Duration = Duration::from_secs(20);
-/// A server that did not respond to so many methods probably ignores others too.
-const MANY_UNANSWERED: usize = 3;
 
 /// The slow calls of a connection.
 #[derive(Debug, Default)]
@@ -83,9 +77,9 @@ struct OpenCall {
 }
 
 impl SlowCalls {
-    /// Whether no request is open, as far as the workbench knows.
-    pub(super) fn has_none(&self) -> bool {
-        self.open.is_empty() && lock(&self.late).is_empty()
+    /// Whether no request is open but those that are probably answered.
+    pub(super) fn has_none_but(&self, is_answered: impl Fn(&Sent) -> bool) -> bool {
+        self.open.is_empty() && lock(&self.late).values().all(is_answered)
     }
 
     /// Notes that the server may send messages for so long that it should not send.
@@ -105,28 +99,6 @@ impl SlowCalls {
 }
 
 impl Peer {
-    /// Whether the server did not respond to the method before, and how long to wait for its response. Otherwise a server that
-    /// does not respond takes minutes.
-    pub(super) fn response_wait(&self, method: &str, within: Duration) -> (bool, Duration) {
-        let in_vain = Duration::from_micros(self.in_vain_us.load(Ordering::Relaxed));
-        let (is_known, number) = {
-            let unanswered = lock(&self.unanswered);
-            (unanswered.contains(self.known_method(method)), unanswered.len())
-        };
-        match () {
-            () if is_known || in_vain >= IN_VAIN * self.leniency => (true, within.min(UNANSWERED * self.leniency)),
-            () if self.is_starting() => (false, within.max(self.startup)),
-            () if number >= MANY_UNANSWERED => (false, within.min(SHORTEST * self.leniency)),
-            () => (false, within),
-        }
-    }
-
-    /// The method, or one name for all that the revision does not have: a server that ignores one of them ignores others too.
-    pub(super) fn known_method<'m>(&self, method: &'m str) -> &'m str {
-        let is_known = Shapes::in_revision(self.revision).has_method(method, Direction::ClientToServer);
-        if is_known { method } else { "unknown" }
-    }
-
     /// Lets slow calls stay open until [`settle`](Self::settle), so that they do not delay others.
     pub(crate) fn keeping_slow_calls(mut self) -> Self {
         self.slow_calls.stay_open = true;
@@ -367,7 +339,9 @@ impl Peer {
         let deadline = Instant::now() + self.response_timeout(None);
         let late = std::mem::take(&mut *lock(&self.slow_calls.late));
         for sent in late.into_values() {
-            let found = |state: &State| find_response(state, &sent).map(|_| ());
+            let found = |state: &State| {
+                (find_response(state, &sent).is_some() || nameless_errors(state, &sent).next().is_some()).then_some(())
+            };
             self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
         }
         if let Some(until) = late_until {

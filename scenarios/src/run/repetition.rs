@@ -25,7 +25,7 @@ pub(super) trait Repeatable {
 }
 
 /// Runs doubtful cases again, one after another. `limit` is the time after which cases with a verdict are no longer repeated,
-/// and are reported as they are; half of it if all repetitions find the same, so that time was not the reason.
+/// and are reported as they are; a third of it if all repetitions find something again, so that time was not the reason.
 pub(super) async fn repeat_all<C: Repeatable>(
     mut doubtful: Vec<(C, JudgedCase)>,
     limit: impl Fn(Verdict) -> Duration,
@@ -33,13 +33,13 @@ pub(super) async fn repeat_all<C: Repeatable>(
     session: &mut Session<'_>,
     cancel: &CancellationToken,
 ) -> Result<(), RunError> {
-    // Failures come first, as they decide about the run.
-    doubtful.sort_by_key(|(_, judged)| Reverse(judged.result.verdict));
+    // Failures come first, as they decide about the run. Short cases confirm what long ones found too.
+    doubtful.sort_by_key(|(_, judged)| (Reverse(judged.result.verdict), judged.result.elapsed_ms));
     let began = Instant::now();
     let mut differs = false;
     for (case, first) in doubtful {
         let limit = limit(first.result.verdict);
-        let is_late = began.elapsed() > if differs { limit } else { limit / 2 };
+        let is_late = began.elapsed() > if differs { limit } else { limit / 3 };
         if cancel.is_cancelled() || is_late || session.has_confirmed(&first) {
             session.case_finished(first);
             continue;
@@ -49,7 +49,9 @@ pub(super) async fn repeat_all<C: Repeatable>(
             () = cancel.cancelled() => None,
             repeated = repeat(&case, &first, judge) => repeated?,
         };
-        differs |= repeated.as_ref().is_some_and(|repeated| repeated.result.verdict != first.result.verdict);
+        differs |= repeated
+            .as_ref()
+            .is_some_and(|repeated| repeated.result.verdict < first.result.verdict.min(Verdict::Blocked));
         session.case_finished(repeated.unwrap_or(first));
     }
     Ok(())

@@ -143,11 +143,7 @@ async fn at_once(peer: &mut Peer, outgoing: &Outgoing, times: u16, within: Durat
     for _ in 0..times {
         sent.push(peer.send(outgoing.clone()).await?);
     }
-    let mut answers = Vec::new();
-    for sent in &sent {
-        answers.push(peer.response(sent, within).await?);
-    }
-    Ok(json!({ "answers": answers }))
+    Ok(json!({ "answers": peer.responses(&sent, within).await? }))
 }
 
 /// Sends the requests one after another, and measures the responses.
@@ -210,6 +206,9 @@ async fn pages(peer: &mut Peer, step: &Pages) -> Result<Value, Failure> {
         if repeated || count >= most {
             break;
         }
+    }
+    if step.method == "tools/list" {
+        peer.note_listed(&items);
     }
     let variables: Vec<Value> = items.iter().flat_map(variables).collect();
     Ok(json!({ "items": items, "pages": count, "cursors": cursors, "variables": variables }))

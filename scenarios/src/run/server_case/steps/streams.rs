@@ -31,11 +31,7 @@ pub(super) async fn together(peer: &mut Peer, step: &Together, values: &[Value])
     for request in outgoing {
         sent.push(peer.send(request).await?);
     }
-    let mut answers = Vec::new();
-    for sent in &sent {
-        answers.push(peer.response(sent, within).await?);
-    }
-    Ok(json!({ "answers": answers }))
+    Ok(json!({ "answers": peer.responses(&sent, within).await? }))
 }
 
 /// Opens a stream that is recorded until the end of the case.
