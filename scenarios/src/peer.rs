@@ -470,10 +470,17 @@ impl Peer {
 
 /// Whether progress of a request was received.
 fn received_progress(state: &State, sent: &Sent) -> bool {
-    let mut later = state.received_since(sent.since);
-    sent.progress_token.as_ref().is_some_and(|token| {
-        later.any(|one| one["method"] == "notifications/progress" && one["params"]["progressToken"] == *token)
-    })
+    progress_of(state, sent).next().is_some()
+}
+
+/// The parameters of the progress of a request.
+fn progress_of<'s>(state: &'s State, sent: &'s Sent) -> impl Iterator<Item = &'s Value> {
+    let params = |message: &'s Value| {
+        let token = sent.progress_token.as_ref()?;
+        let params = message.get("params").filter(|_| message["method"] == "notifications/progress")?;
+        (params.get("progressToken") == Some(token)).then_some(params)
+    };
+    state.received_since(sent.since).filter_map(params)
 }
 
 /// The error if no response can arrive anymore.

@@ -17,6 +17,9 @@ use super::{
     FinishedPeer, Outgoing, Peer, PeerError, PeerTransport, ServerTarget, SilentServer, failure, handshake, rpc_error,
 };
 
+/// The error of a server that finds headers and body different (2026-07-28, basic/transports/streamable-http#server-validation).
+const HEADER_MISMATCH: i64 = -32020;
+
 /// Transport, revisions and capabilities of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeResult {
@@ -423,7 +426,8 @@ async fn undiscovered_identity(peer: &mut Peer, error: StepError) -> Result<Serv
             capabilities.insert(name.to_owned(), json!({}));
         }
     }
-    if capabilities.is_empty() {
+    // Only servers of the era have this error. The workbench sends all headers.
+    if capabilities.is_empty() && error.code != Some(HEADER_MISMATCH) {
         return Err(StepError { message: format!("`server/discover` returned an error: {}", error.message), ..error });
     }
     Ok(ServerIdentity { server_info: Value::Null, capabilities })

@@ -11,13 +11,17 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Outgoing, Peer, Sent, State, TOO_SLOW, answer::feature_of, failure, find_response, lock, received_progress,
+    Outgoing, Peer, Sent, State, TOO_SLOW, answer::feature_of, failure, find_response, lock, progress_of,
     responses::nameless_errors,
 };
 use crate::evidence::StepError;
 
 /// A call that has progress but no response after this time is cancelled.
 const BRIEF: Duration = Duration::from_millis(400);
+/// A call whose progress shows that it takes at most this time is not cancelled, so that its last progress is judged too.
+const SHORT: Duration = Duration::from_secs(3);
+/// The same for a call whose progress has no total.
+const SHORT_WITHOUT_TOTAL: Duration = Duration::from_millis(1_500);
 /// How long to wait for progress of a cancelled call since it was sent, besides the time of the slowest response. Some tools
 /// send progress every two seconds.
 const FIRST_PROGRESS: Duration = Duration::from_millis(2_100);
@@ -250,10 +254,10 @@ impl Peer {
         }
     }
 
-    /// Cancels the open calls that had progress, which shows that they work, unless the tool is fast.
+    /// Cancels the open calls that had progress, which shows that they work, unless they are short or the tool is fast.
     pub(crate) async fn cancel_working(&mut self) {
         let open = std::mem::take(&mut self.slow_calls.open);
-        let works = |call: &OpenCall| !self.is_fast(&call.tool) && self.has_progress(&call.sent);
+        let works = |call: &OpenCall| !self.is_fast(&call.tool) && self.is_long(&self.recorder.lock(), &call.sent);
         let (working, others) = open.into_iter().partition(works);
         self.slow_calls.open = others;
         for OpenCall { tool, sent, .. } in working {
@@ -276,11 +280,22 @@ impl Peer {
         last
     }
 
-    /// Waits for the response. Progress shows that the tool works, so the call needs no more time, unless the tool is fast.
+    /// Whether a call had progress that shows that it takes long.
+    fn is_long(&self, state: &State, sent: &Sent) -> bool {
+        let Some(params) = progress_of(state, sent).last() else { return false };
+        let elapsed = Duration::from_micros(self.now_us() - sent.at_us);
+        let number = |name: &str| params.get(name)?.as_f64().filter(|number| *number > 0.0);
+        match number("progress").zip(number("total")) {
+            Some((progress, total)) => elapsed.as_secs_f64() * (total / progress).max(1.0) > SHORT.as_secs_f64(),
+            None => elapsed > SHORT_WITHOUT_TOTAL,
+        }
+    }
+
+    /// Waits for the response. Progress shows that the tool works, so a long call needs no more time, unless the tool is fast.
     async fn response_or_progress(&self, tool: &str, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
         let is_fast = self.is_fast(tool);
         let found = |state: &State| {
-            let works = !is_fast && received_progress(state, sent);
+            let works = !is_fast && self.is_long(state, sent);
             (find_response(state, sent).is_some() || works).then_some(())
         };
         self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;

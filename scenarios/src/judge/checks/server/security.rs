@@ -75,7 +75,11 @@ const TRACES: [&str; 6] = [
 ];
 
 fn stack_traces(transcript: &Transcript<'_>) -> CheckOutcome {
-    let errors = transcript.server_messages().filter_map(|message| Some((message.seq(), message.error()?)));
+    let is_error = |result: &&Value| result.get("isError").is_some_and(|is_error| *is_error == true);
+    let errors = transcript.server_messages().filter_map(|message| {
+        let error = message.error().or_else(|| message.result().filter(is_error));
+        Some((message.seq(), error?))
+    });
     let fault = |error: &&Value| {
         let text = texts(error).find(|text| TRACES.iter().any(|trace| text.contains(trace)))?;
         Some(format!("it contains `{}`", text.chars().take(160).collect::<String>().replace('\n', " ")))
