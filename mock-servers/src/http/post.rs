@@ -55,7 +55,9 @@ pub(super) async fn serve(
         }
         Some(message) => {
             let (from, session_header) = admit(&server, &exchange, &message);
-            let asked = HttpRequestInfo { kind: subject_of(&message), session: from.session, session_header };
+            // The error to a rejected notification may come late, too.
+            let kind = if from.rejection.is_some() { HttpRequestKind::Request } else { subject_of(&message) };
+            let asked = HttpRequestInfo { kind, session: from.session, session_header };
             server.ask(&exchange, asked, |engine| engine.on_message(&from, &message)).await
         }
     };

@@ -281,3 +281,11 @@ fn leaves_a_range_at_both_ends() {
     let values: Vec<_> = invalid.iter().filter_map(|one| one.arguments.get("a")?.as_i64()).collect();
     assert!(values.contains(&0) && values.contains(&51), "{values:?}");
 }
+
+#[test]
+fn a_sample_follows_patterns() {
+    let isbn = json!({ "type": "string", "pattern": "^[0-9]{13}$" });
+    let sample = sample(&json!({ "type": "object", "required": ["isbn"], "properties": { "isbn": isbn } }));
+    let isbn = sample["isbn"].as_str().expect("a text");
+    assert!(isbn.len() == 13 && isbn.bytes().all(|byte| byte.is_ascii_digit()), "{isbn}");
+}

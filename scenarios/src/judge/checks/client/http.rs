@@ -184,12 +184,18 @@ fn http_session_echoed(transcript: &Transcript<'_>) -> CheckOutcome {
         let Some(id) = session.id else { continue };
         let Some(lost) = lost.get(&(session.server, id)).copied() else { continue };
         let Some(renewed) = later.find(|later| later.handshake().is_some()) else { continue };
+        let initialized = renewed.client_messages().find(|message| message.is("notifications/initialized"));
+        let begun = initialized.map_or(lost, |message| message.seq().max(lost));
+        // One request may have been under way.
+        let stale: Vec<_> = session.client_messages().filter(|one| one.is_request() && one.seq() > begun).collect();
+        if stale.len() > 1 {
+            let frames = stale.iter().map(|request| request.seq());
+            findings.fail(format!("requests after the new handshake have the id `{id}` of the lost session"), frames);
+        }
         // The stream of the lost session may be opened once more until the client has read the id of the new session.
         if requests_of(renewed).any(is_get) {
             continue;
         }
-        let initialized = renewed.client_messages().find(|message| message.is("notifications/initialized"));
-        let begun = initialized.map_or(lost, |message| message.seq().max(lost));
         for frame in requests_of(session).filter(|frame| is_get(frame) && frame.seq > begun) {
             findings.fail(format!("a GET of the new session has the id `{id}` of the lost one"), [frame.seq]);
         }

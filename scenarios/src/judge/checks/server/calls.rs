@@ -366,7 +366,8 @@ fn own_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
             repeating.extend(repeated_text(arguments, result).map(|argument| (call.name, (argument, result))));
             continue;
         };
-        if contains(arguments, argument) {
+        // The schema may name it as the default.
+        if contains(arguments, argument) || contains(&call.tool["inputSchema"], argument) {
             continue;
         }
         let message = || {

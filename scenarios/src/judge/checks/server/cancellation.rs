@@ -181,11 +181,18 @@ fn first_response_after<'a>(session: &Session<'a>, cancel: &Message<'a>) -> Opti
     later.find_map(|request| session.answer(&request))
 }
 
+/// The codes of errors with other reasons: JSON-RPC's for invalid requests, and those of 2026-07-28 for metadata (basic#error-codes).
+const OTHER_REASONS: [i64; 7] = [-32700, -32600, -32601, -32602, -32020, -32021, -32022];
+
 /// Whether a request is rejected that succeeds if it is not cancelled.
 fn ends_as_cancelled<'a>(session: &Session<'a>, request: &Message<'a>, response: &Message<'a>) -> bool {
     let succeeds = |call: Message<'a>| session.answer(&call).is_some_and(|response| response.result().is_some());
     let equal = |call: &Message<'a>| call.tool().is_some() && call.is_same_call(request);
-    response.error().is_some() && session.client_messages().filter(equal).any(succeeds)
+    let has_other_reason = response
+        .error()
+        .and_then(|error| error.get("code")?.as_i64())
+        .is_some_and(|code| OTHER_REASONS.contains(&code));
+    response.error().is_some() && !has_other_reason && session.client_messages().filter(equal).any(succeeds)
 }
 
 /// The progress of a request that follows a message.

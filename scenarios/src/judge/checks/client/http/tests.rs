@@ -109,9 +109,11 @@ fn a_stream_may_be_opened_before_another_session_begins() {
 #[test]
 fn a_session_that_was_lost_is_followed_by_another() {
     let id = "http-session-echoed";
-    let again = greeted().client(call(1, "x")).status(404).greet().client(call(1, "x"));
+    let again = || greeted().client(call(1, "x")).status(404).greet().client(call(1, "x"));
     // A request that was under way with the old id is no mistake.
-    passes(id, again.client(call(2, "y")).with("mcp-session-id", "session-1"));
+    let again = || again().client(call(2, "y")).with("mcp-session-id", "session-1");
+    passes(id, again());
+    fails(id, again().client(call(3, "z")).with("mcp-session-id", "session-1"), "of the lost session");
 }
 
 #[test]

@@ -541,6 +541,7 @@ fn an_error_because_of_a_cancellation_is_a_response() {
         assert!(fails(id, &rejected_as_cancelled(-32800, "cancelled")));
         assert!(passes(id, &fails_anyway));
         assert!(passes(id, &rejected_as_cancelled(0, "Request cancelled")));
+        assert!(!fails(id, &rejected_as_cancelled(-32021, "sampling is required")), "on its way");
     }
 }
 
