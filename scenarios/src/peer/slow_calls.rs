@@ -351,13 +351,14 @@ impl Peer {
             drop(self.last_response(&tool, &sent, deadline).await);
         }
         // A busy machine delays responses.
-        let deadline = Instant::now() + self.response_timeout(None);
+        let timeout = self.response_timeout(None);
         let late = std::mem::take(&mut *lock(&self.slow_calls.late));
         for sent in late.into_values() {
+            let since = Duration::from_micros(self.now_us() - sent.at_us);
             let found = |state: &State| {
                 (find_response(state, &sent).is_some() || nameless_errors(state, &sent).next().is_some()).then_some(())
             };
-            self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
+            self.recorder.wait(timeout.saturating_sub(since), found).await;
         }
         if let Some(until) = late_until {
             sleep_until(until).await;
