@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use evidence::{Body, ConnectionEvent, Frame};
 use serde_json::{Value, json};
 
 use super::{cancellation::meaningful_calls, has_is_error, is_complete, known, plain_result, security::texts};
@@ -11,17 +10,13 @@ use crate::{
     arguments::NOT_ASCII,
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
-        transcript::{RequestResponse, Transcript, http::status},
+        transcript::{RequestResponse, Transcript},
     },
     parameter_headers::has_annotation,
 };
 
-/// A call without a response that was cancelled sooner than this, in microseconds, may just be slow.
-const PATIENCE_US: u64 = 8_000_000;
-/// The same, if an equal call was fast, or any call of the tool and this one has invalid arguments.
-const PATIENCE_WITH_FAST_US: u64 = 4_500_000;
-/// A call with a later response is slow.
-const LATE_US: u64 = 1_000_000;
+mod lost;
+
 /// What a decoder has in the place of invalid bytes.
 const REPLACEMENT: &str = "\u{fffd}";
 /// A text with fewer bytes may be in a result by chance.
@@ -124,7 +119,7 @@ pub(super) const CHECKS: &[Check] = &[
         requirement: "tools/calls-answered",
         scope: Scope::Named,
         expected: "a call has a response or progress within ten seconds, and within five if an equal call is fast",
-        rule: Rule::Case(answered),
+        rule: Rule::Case(lost::answered),
     },
 ];
 
@@ -521,76 +516,4 @@ fn task_required(transcript: &Transcript<'_>) -> CheckOutcome {
     };
     Findings::from_each(calls.map(|call| (call.request.last_frame(), call)), fault)
         .or_not_applicable("calls", "no tool that requires a task was called without one")
-}
-
-/// Whether an HTTP server rejected a request because of its size: 413 (RFC 9110, 15.5.14), or 431 (RFC 6585, 5).
-fn is_too_large(transcript: &Transcript<'_>, request: &Frame) -> bool {
-    matches!(transcript.reply(request).and_then(status), Some(413 | 431))
-}
-
-/// When the workbench closed the exchange of a request, which cancels it (2026-07-28, basic/patterns/cancellation).
-fn closed_at(transcript: &Transcript<'_>, request: &Frame) -> Option<u64> {
-    let exchange = transcript.connection_of(request).filter(|_| transcript.is_http())?;
-    let closed = |frame: &&&Frame| frame.from_client() && frame.body == Body::Event(ConnectionEvent::ClosedByPeer);
-    exchange.frames.iter().find(closed).map(|frame| frame.at_us)
-}
-
-fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
-    let mut cancelled = HashMap::new();
-    let mut progress: Vec<&Value> = Vec::new();
-    for message in transcript.messages() {
-        if let Some(id) = message.cancels() {
-            cancelled.insert(id.to_string(), message.at_us());
-        }
-        if message.is("notifications/progress") {
-            progress.extend(message.param("progressToken"));
-        }
-    }
-    let calls = calls(transcript);
-    let is_fast = |call: &&Call<'_, '_>| {
-        let request = call.request;
-        request.response.is_some_and(|response| response.at_us() < request.request.at_us() + LATE_US)
-    };
-    let fast: HashSet<(&str, String)> = calls.iter().filter(is_fast).map(Call::kind).collect();
-    let open = calls.iter().filter(|call| call.request.response.is_none());
-    // What a tool refuses needs no more time than what it does.
-    let invalid = with_violations(open).into_iter().filter(|(call, violation)| {
-        violation.is_some() && calls.iter().any(|one| one.name == call.name && one.success().is_some() && is_fast(&one))
-    });
-    let invalid: HashSet<u64> = invalid.map(|(call, _)| call.request.request.seq()).collect();
-    let is_lost = |call: &Call<'_, '_>| {
-        let has_fast = call.request.response.is_none() && fast.contains(&call.kind());
-        let is_quick = has_fast || invalid.contains(&call.request.request.seq());
-        let patience_us = if is_quick { PATIENCE_WITH_FAST_US } else { PATIENCE_US };
-        let request = call.request.request;
-        let given_up = request.id().and_then(|id| cancelled.get(&id.to_string()).copied());
-        let given_up = given_up.or_else(|| closed_at(transcript, request.frame));
-        let waited = given_up.map_or(patience_us, |at| at.saturating_sub(request.at_us()));
-        let token = call.request.param("_meta").and_then(|meta| meta.get("progressToken"));
-        let works = !has_fast && token.is_some_and(|token| progress.contains(&token));
-        let is_slow = waited < patience_us || works;
-        call.request.response.is_none() && !is_slow && !is_too_large(transcript, request.frame)
-    };
-    let is_late = |call: &Call<'_, '_>| {
-        let request = call.request;
-        request.response.is_some_and(|response| response.at_us() > request.request.at_us() + LATE_US)
-    };
-    let waits = |call: &&Call<'_, '_>| is_lost(call) || is_late(call);
-    let waiting: HashSet<&str> = calls.iter().filter(waits).map(|call| call.name).collect();
-    let mut findings = Findings::default();
-    for call in &calls {
-        let hint = call.tool.pointer("/annotations/openWorldHint").and_then(Value::as_bool);
-        let message = || format!("the call of `{}` has no response", call.name);
-        match is_lost(call) {
-            false => findings.saw(call.request.last_frame()),
-            // Several tools without a response, or with a late one, wait for the same network. A refusal needs none.
-            true if hint == Some(true)
-                || (hint.is_none() && waiting.len() > 1 && !invalid.contains(&call.request.request.seq())) =>
-            {
-                findings.known(call.request.last_frame(), format!("{}, and it may wait for its network", message()));
-            }
-            true => findings.check(call.request.last_frame(), Err(message())),
-        }
-    }
-    findings.or_not_applicable("calls", NO_CALLS)
 }

@@ -607,6 +607,28 @@ fn a_refusal_needs_no_more_time_than_a_call() {
 }
 
 #[test]
+fn a_call_that_the_next_one_ends_was_not_fast() {
+    let call = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "next" } });
+    let cancel = note("notifications/cancelled", json!({ "requestId": 52, "reason": crate::peer::TOO_SLOW }));
+    let waits = |talk: Talk| {
+        let mut talk = talk.ask(cancel.clone());
+        talk.0.frames.last_mut().expect("a frame").at_us += 4_900_000;
+        talk
+    };
+    let polls = || tools(json!([{ "name": "next" }])).ask(call(50));
+    let id = "tool-calls-are-answered";
+    assert!(!fails(id, &waits(polls().ask(call(51)).says(answer(50)).ask(call(52)).says(answer(51)))));
+    assert!(fails(id, &waits(polls().says(answer(50)).ask(call(52)))));
+    let named = |name: &str| {
+        let params = json!({ "name": name });
+        let call = json!({ "jsonrpc": "2.0", "id": 52, "method": "tools/call", "params": params });
+        tools(json!([{ "name": name }])).ask(call)
+    };
+    assert!(fails(id, &named("await_call")));
+    assert!(!fails(id, &named("poll_events")), "it waits on purpose");
+}
+
+#[test]
 fn a_call_that_began_before_the_level_may_go_on_logging() {
     let call = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "slow" } });
     let cancel = || note("notifications/cancelled", json!({ "requestId": 7 }));
