@@ -31,6 +31,8 @@ const MAX_STDERR: usize = 8 << 10;
 const WRITE: Duration = Duration::from_secs(5);
 /// Pause between the pieces of a line.
 const PAUSE: Duration = Duration::from_millis(10);
+/// How long to wait for the last lines of a process that has exited.
+const LAST_LINES: Duration = Duration::from_millis(200);
 /// The only connection over stdio.
 const CONNECTION: u64 = 0;
 
@@ -101,7 +103,16 @@ impl StdioPeer {
     pub(super) async fn close_input(&self, within: Duration) -> (bool, Option<i32>) {
         self.shut_input().await;
         let mut process = self.process.lock().await;
-        (process.wait(within).await, process.code())
+        self.exit(&mut process, within).await
+    }
+
+    /// Waits for the exit, and then for the last lines.
+    async fn exit(&self, process: &mut ServerProcess, within: Duration) -> (bool, Option<i32>) {
+        let exited = process.wait(within).await;
+        if exited {
+            self.recorder.wait(LAST_LINES, |state| state.closed.as_ref().map(|_| ())).await;
+        }
+        (exited, process.code())
     }
 
     /// Sends SIGTERM to the server, with its input open, and waits for its exit. Returns whether it exited, and its code.
@@ -109,7 +120,7 @@ impl StdioPeer {
         let mut process = self.process.lock().await;
         process.terminate()?;
         self.recorder.mark(CONNECTION, Direction::ClientToServer, ConnectionEvent::Sigterm, None);
-        Ok((process.wait(within).await, process.code()))
+        Ok(self.exit(&mut process, within).await)
     }
 
     /// Terminates the server and all processes below it. A busy one is not waited for.
