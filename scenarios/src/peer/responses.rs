@@ -59,7 +59,7 @@ impl Peer {
         } else {
             self.in_vain_us.fetch_add(self.now_us() - began_us, Ordering::Relaxed);
         }
-        let is_late = found.is_none() && nameless_errors(&self.recorder.lock(), sent).next().is_none();
+        let is_late = found.is_none() && !has_nameless_error(&self.recorder.lock(), sent);
         self.slow_calls.note(sent, is_late);
         if found.is_none() {
             self.note_unanswered(sent, within);
@@ -82,10 +82,10 @@ impl Peer {
     }
 
     /// Whether an error without an id that arrived after the request is probably for it, as no other request is open.
-    pub(super) fn is_only_nameless(&self, sent: &Sent) -> impl Fn(&State) -> bool + use<'_> {
-        let is_answered = |late: &Sent| nameless_errors(&self.recorder.lock(), late).next().is_some();
-        let (only, sent) = (self.slow_calls.has_none_but(is_answered), sent.clone());
-        move |state| only && nameless_errors(state, &sent).next().is_some()
+    pub(super) fn is_only_nameless<'s>(&self, sent: &'s Sent) -> impl Fn(&State) -> bool + use<'s> {
+        let is_answered = |late: &Sent| has_nameless_error(&self.recorder.lock(), late);
+        let only = self.slow_calls.has_none_but(is_answered);
+        move |state| only && has_nameless_error(state, sent)
     }
 
     /// Notes how long the server took to respond. The first response of a process without a handshake comes after its start.
@@ -198,8 +198,13 @@ pub(super) fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, 
     }
 }
 
+/// Whether an error without an id arrived after the request.
+pub(super) fn has_nameless_error(state: &State, sent: &Sent) -> bool {
+    nameless_errors(state, sent).next().is_some()
+}
+
 /// The errors without an id that arrived after the request.
-pub(super) fn nameless_errors<'s>(state: &'s State, sent: &Sent) -> impl Iterator<Item = &'s Value> {
+fn nameless_errors<'s>(state: &'s State, sent: &Sent) -> impl Iterator<Item = &'s Value> {
     let is_nameless = |message: &&Value| message.get("error").is_some() && message.get("id").is_none_or(Value::is_null);
     state.received_since(sent.since).filter(is_nameless)
 }

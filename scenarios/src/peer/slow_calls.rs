@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Outgoing, Peer, Sent, State, TOO_SLOW, answer::feature_of, failure, find_response, lock, progress_of,
-    responses::nameless_errors,
+    responses::has_nameless_error,
 };
 use crate::evidence::StepError;
 
@@ -356,7 +356,7 @@ impl Peer {
         for sent in late.into_values() {
             let since = Duration::from_micros(self.now_us() - sent.at_us);
             let found = |state: &State| {
-                (find_response(state, &sent).is_some() || nameless_errors(state, &sent).next().is_some()).then_some(())
+                (find_response(state, &sent).is_some() || has_nameless_error(state, &sent)).then_some(())
             };
             self.recorder.wait(timeout.saturating_sub(since), found).await;
         }

@@ -129,7 +129,7 @@ impl StdioPeer {
         self.shut_input().await;
         let (evidence, before_signal) = self.process.into_inner().end(busy).await;
         // The streams end with the processes. The timeouts are for a process that escaped.
-        let _ = tokio::time::timeout(Duration::from_millis(200), self.reader).await;
+        let _ = tokio::time::timeout(LAST_LINES, self.reader).await;
         // What a server writes on a signal is the matter of the scenario that sends one, and a slow exit is not.
         if let Some(frames) = before_signal {
             self.recorder.forget_text_from(frames);

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use evidence::redaction::{REDACTED, is_masked};
 
+use super::has_is_error;
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{RequestResponse, Transcript},
@@ -75,9 +76,8 @@ const TRACES: [&str; 6] = [
 ];
 
 fn stack_traces(transcript: &Transcript<'_>) -> CheckOutcome {
-    let is_error = |result: &&Value| result.get("isError").is_some_and(|is_error| *is_error == true);
     let errors = transcript.server_messages().filter_map(|message| {
-        let error = message.error().or_else(|| message.result().filter(is_error));
+        let error = message.error().or_else(|| message.result().filter(|result| has_is_error(result)));
         Some((message.seq(), error?))
     });
     let fault = |error: &&Value| {

@@ -63,11 +63,13 @@ pub(super) fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
         })
     };
     let fast: HashSet<(&str, String)> = calls.iter().filter(is_fast).map(Call::kind).collect();
+    let succeeds = |call: &&Call<'_, '_>| call.success().is_some() && is_fast(call);
+    let fast_tools: HashSet<&str> = calls.iter().filter(succeeds).map(|call| call.name).collect();
     let open = calls.iter().filter(|call| call.request.response.is_none());
     // What a tool refuses needs no more time than what it does.
-    let invalid = with_violations(open).into_iter().filter(|(call, violation)| {
-        violation.is_some() && calls.iter().any(|one| one.name == call.name && one.success().is_some() && is_fast(&one))
-    });
+    let invalid = with_violations(open)
+        .into_iter()
+        .filter(|(call, violation)| violation.is_some() && fast_tools.contains(call.name));
     let invalid: HashSet<u64> = invalid.map(|(call, _)| call.request.request.seq()).collect();
     let is_lost = |call: &Call<'_, '_>| {
         let has_fast = call.request.response.is_none() && fast.contains(&call.kind());
@@ -86,8 +88,6 @@ pub(super) fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
         let request = call.request;
         request.response.is_some_and(|response| response.at_us() > request.request.at_us() + LATE_US)
     };
-    let is_fast_tool =
-        |call: &Call<'_, '_>| calls.iter().any(|one| one.name == call.name && one.success().is_some() && is_fast(&one));
     let waits = |call: &&Call<'_, '_>| is_lost(call) || is_late(call);
     let waiting: HashSet<&str> = calls.iter().filter(waits).map(|call| call.name).collect();
     let mut findings = Findings::default();
@@ -96,7 +96,7 @@ pub(super) fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
         let message = || format!("the call of `{}` has no response", call.name);
         match is_lost(call) {
             false => findings.saw(call.request.last_frame()),
-            true if !is_fast_tool(call) && waits_on_purpose(call) => {
+            true if !fast_tools.contains(call.name) && waits_on_purpose(call) => {
                 findings.known(call.request.last_frame(), format!("{}, and it may wait on purpose", message()));
             }
             // Several tools without a response, or with a late one, wait for the same network. A refusal needs none.
