@@ -227,6 +227,14 @@ impl Peer {
         self.recorder.received()
     }
 
+    /// Waits for the first message of the server.
+    pub(crate) fn first_message(&self, within: Duration) -> impl Future<Output = ()> + Send + use<> {
+        let recorder = Arc::clone(&self.recorder);
+        async move {
+            recorder.wait(within, |state| state.received_since(0).next().map(|_| ())).await;
+        }
+    }
+
     /// The highest level of the log messages after this number of received messages.
     pub(crate) fn logged_since(&self, received: usize) -> Option<Value> {
         let state = self.recorder.lock();

@@ -323,18 +323,19 @@ impl Peer {
     /// Cancels an open call of a tool on purpose.
     pub(crate) async fn cancel_call(&mut self, tool: &str, sent: &Sent) {
         self.slow_calls.interrupted.insert(tool.to_owned());
+        self.slow_calls.expect_late(AFTER_CANCEL);
         self.cancel_because(sent, None).await;
     }
 
     /// Cancels an open request as its revision and transport define (2026-07-28, basic/patterns/cancellation).
     pub(crate) async fn cancel(&mut self, sent: &Sent) {
         self.slow_calls.cancelled = true;
+        self.slow_calls.expect_late(AFTER_CANCEL);
         self.cancel_because(sent, None).await;
     }
 
     async fn cancel_because(&mut self, sent: &Sent, reason: Option<&str>) {
         self.slow_calls.note(sent, false);
-        self.slow_calls.expect_late(AFTER_CANCEL);
         if self.revision.is_modern() {
             self.end_request(sent, reason).await;
         } else {

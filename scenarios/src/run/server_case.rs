@@ -2,12 +2,18 @@
 //!
 //! A scenario has a process or session of its own ([`run_server_cases`]), or shares one with others ([`shared`]).
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{
+    num::NonZeroUsize,
+    ops::Range,
+    sync::{Arc, LazyLock},
+    thread::available_parallelism,
+    time::Duration,
+};
 
 use evidence::{Direction, Frame};
 use futures::FutureExt as _;
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 
 use crate::{
     evidence::{Evidence, Outcome, StepError, StepOutcome},
@@ -22,6 +28,13 @@ mod fill;
 pub(super) mod ownership;
 pub(super) mod shared;
 mod steps;
+
+/// The processes that start at the same time, one for each core. More would delay each other, and the longest scenarios, which
+/// begin first, with them.
+static STARTS: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, NonZeroUsize::get)));
+/// How long a process that sends nothing holds others up, and how many starts it may last.
+const LONGEST_START: (Duration, u32) = (Duration::from_secs(1), 3);
 
 /// Why a step has no value.
 enum Failure {
@@ -88,8 +101,18 @@ pub async fn run_server_cases(
 ) -> Vec<Evidence> {
     let mut collected = Vec::new();
     while let Some((first, others)) = scenarios.get(collected.len()..).and_then(<[_]>::split_first) {
+        let permit = match target {
+            ServerTarget::Command(_) => STARTS.acquire().await.ok(),
+            ServerTarget::Url(_) => None,
+        };
         match Peer::open(target, probe_result.transport, revision).await {
             Ok(peer) => {
+                let (least, starts) = LONGEST_START;
+                let started = peer.first_message(least.max(probe_result.startup * starts));
+                tokio::spawn(async move {
+                    started.await;
+                    drop(permit);
+                });
                 let peer = peer.with_leniency(timeouts.leniency).declaring(first.capabilities.clone());
                 collected.extend(converse(peer, first, others, probe_result, timeouts.startup, policy).await);
             }
