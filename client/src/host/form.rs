@@ -144,8 +144,10 @@ impl FormField {
     }
 }
 
+/// A schema of a field means the same in all drafts. The rules for schemas of this one are the quickest to compile.
 fn validator(schema: &Value) -> Result<jsonschema::Validator, String> {
     validation::options()
+        .with_draft(jsonschema::Draft::Draft7)
         .should_validate_formats(true)
         .build(schema)
         .map_err(|error| format!("invalid schema: {error}"))
