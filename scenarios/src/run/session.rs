@@ -340,7 +340,8 @@ fn has_lost_session(evidence: &Evidence) -> bool {
 /// time was measured.
 fn client_depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
     // A server that reads its end of input late gets SIGTERM first.
-    const TIMES: [&str; 4] = [".within", ".not_before", ".gone_after_disconnect", "closes-before-killing"];
+    const TIMES: [&str; 5] =
+        [".within", ".not_before", ".gone_after_disconnect", "closes-before-killing", "pings-answered-promptly"];
     let timed_out = |outcome: &Outcome| matches!(outcome, Outcome::Error(error) if matches!(error.kind.as_str(), "timed-out" | "startup-timeout"));
     let is_time = |check: &CheckResult| TIMES.iter().any(|time| check.id.ends_with(time));
     let mut violated = result.checks.iter().filter(|check| check.verdict > Verdict::Passed);

@@ -14,6 +14,7 @@ pub(crate) enum Defect {
     AcceptsAnyRevision,
     AsksForToolsWithoutCapability,
     IgnoresPing,
+    AnswersPingsLate,
     NoStartupLimit,
     DiesOnGarbage,
     TakesAWrongId,

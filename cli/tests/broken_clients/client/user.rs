@@ -46,6 +46,9 @@ impl User {
 
     /// How long the user takes to respond to a message.
     pub(crate) fn delay(&self, message: &Value) -> Option<Duration> {
+        if self.flaw.is(Defect::AnswersPingsLate) && message["method"] == "ping" {
+            return Some(Duration::from_millis(2500));
+        }
         let is_for_user = matches!(message["method"].as_str(), Some("elicitation/create" | "sampling/createMessage"));
         self.delay.filter(|_| is_for_user)
     }

@@ -21,6 +21,8 @@ use crate::{
 
 /// How long a client may take to answer a ping, in microseconds.
 const PING_US: u64 = 1_000_000;
+/// After which time an answer to a ping is not prompt, in microseconds.
+const LATE_PING_US: u64 = 2 * PING_US;
 /// How long it may take where a user or a model has to answer, in microseconds.
 const USER_US: u64 = 3_000_000;
 
@@ -34,6 +36,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "each request of the server gets one response with its id; a ping gets an empty result",
         rule: Rule::Case(answers_server_requests),
+    },
+    Check {
+        id: "pings-answered-promptly",
+        requirement: "client/answers-server-requests",
+        scope: Scope::Always,
+        expected: "a ping gets its response within 2 s",
+        rule: Rule::Case(pings_answered_promptly),
     },
     Check {
         id: "answers-only-requests",
@@ -180,6 +189,28 @@ fn end_of(transcript: &Transcript<'_>, session: &Session<'_>, next_us: Option<u6
     let process = evidence.process.as_ref().and_then(|process| process.ended_us);
     let others = exit.map(|frame| frame.at_us).into_iter().chain(process).chain(next_us).chain([evidence.elapsed_us]);
     ends.chain(others).min().unwrap_or_default()
+}
+
+/// Over HTTP the client may read a ping late, after its stream was resumed.
+fn pings_answered_promptly(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions().iter().filter(|session| session.has_initialize()) {
+        let mut pings: HashMap<IdKey<'_>, Message<'_>> = HashMap::new();
+        for message in session.messages().filter(|message| message.frame.http.is_none()) {
+            let Some(id) = message.id_key() else { continue };
+            if !message.by_client() && message.is("ping") {
+                pings.insert(id, message);
+            } else if message.by_client()
+                && message.is_response()
+                && let Some(ping) = pings.remove(&id)
+            {
+                let waited_us = message.at_us().saturating_sub(ping.at_us());
+                let fault = || format!("`ping` was answered after {} ms", waited_us / 1000);
+                findings.check(message.seq(), if waited_us > LATE_PING_US { Err(fault()) } else { Ok(()) });
+            }
+        }
+    }
+    findings.or_not_applicable("pings", "the client answered no ping over stdio")
 }
 
 fn answers_only_requests(transcript: &Transcript<'_>) -> CheckOutcome {

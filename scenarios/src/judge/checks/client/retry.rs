@@ -9,7 +9,7 @@ use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{
         Body, ConnectionEvent, ConnectionFrames, Frame, Transcript, first_frame_after,
-        http::{event_id, header, status},
+        http::{SESSION_HEADER, event_id, header, method, status},
     },
 };
 
@@ -126,7 +126,33 @@ fn resumes_from_the_last_event(transcript: &Transcript<'_>) -> CheckOutcome {
             || format!("the client resumes from the event `{given}`, the last ones are `{}`", last.join("`, `"));
         findings.check(get.seq, if last.contains(&given) { Ok(()) } else { Err(message()) });
     }
+    judge_polled_streams(transcript, &mut findings);
     findings.or_not_applicable("resumed streams", "the client resumed no stream that the server had closed")
+}
+
+/// With `retry` the server says that a stream of its own messages continues on the next connection (2025-11-25,
+/// basic/transports#listening-for-messages-from-the-server). Without it a GET may open another stream.
+fn judge_polled_streams(transcript: &Transcript<'_>, findings: &mut Findings) {
+    for (index, stream) in transcript.connections().iter().enumerate() {
+        let Some(get) = stream.request().filter(|frame| method(frame) == Some("GET")) else { continue };
+        let is_closed = |frame: &&&Frame| frame.body == Body::Event(ConnectionEvent::ClosedByServer);
+        let Some(closed) = stream.frames.iter().find(is_closed) else { continue };
+        let has_retry = stream.frames.iter().any(|frame| frame.http.as_ref().is_some_and(|http| http.retry.is_some()));
+        let ids: Vec<&str> = stream.frames.iter().filter_map(|frame| event_id(frame)).collect();
+        if !has_retry || ids.is_empty() {
+            continue;
+        }
+        let session = header(get, SESSION_HEADER);
+        let gets = transcript.connections()[index + 1..].iter().filter_map(ConnectionFrames::request);
+        let mut gets = gets.filter(|frame| method(frame) == Some("GET") && header(frame, SESSION_HEADER) == session);
+        let is_resumed = |frame: &Frame| header(frame, "last-event-id").is_some_and(|id| ids.contains(&id));
+        let Some(again) = gets.clone().find(|frame| frame.seq > closed.seq) else { continue };
+        findings.saw(again.seq);
+        if !gets.any(is_resumed) && header(again, "last-event-id").is_none() {
+            let message = "a stream that was closed with a `retry` interval was opened again without Last-Event-ID";
+            findings.fail(message, [closed.seq, again.seq]);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -129,11 +129,8 @@ impl Answer<'_> {
         self.result?.get("action")?.as_str().filter(|_| self.method == "elicitation/create")
     }
 
-    /// The content, unless it is empty.
     fn content(&self) -> Option<&Value> {
-        let content = self.result?.get("content")?;
-        let is_empty = content.is_null() || content.as_object().is_some_and(serde_json::Map::is_empty);
-        (!is_empty).then_some(content)
+        self.result?.get("content").filter(|content| !content.is_null())
     }
 }
 
@@ -283,6 +280,8 @@ fn mixed_tool_results_rejected(transcript: &Transcript<'_>) -> CheckOutcome {
     each(transcript, applies, |answer| answer.result.map(|_| "a message with mixed content got a result".to_owned()))
 }
 
+/// An empty object is content only in the consent to open a URL, for which the page omits it. After other actions it is omitted
+/// "typically" (2025-11-25, client/elicitation#response-actions).
 fn content_only_if_accepted(transcript: &Transcript<'_>) -> CheckOutcome {
     each(
         transcript,
@@ -290,7 +289,8 @@ fn content_only_if_accepted(transcript: &Transcript<'_>) -> CheckOutcome {
         |answer| {
             let is_url = answer.param("mode").is_some_and(|mode| mode == "url");
             let action = answer.action().filter(|action| is_url || *action != "accept")?;
-            let content = answer.content()?;
+            let is_empty = |content: &&Value| content.as_object().is_some_and(serde_json::Map::is_empty);
+            let content = answer.content().filter(|content| action == "accept" || !is_empty(content))?;
             let mode = if is_url { "URL" } else { "form" };
             Some(format!("the answer `{action}` to a {mode} has the content {}", quoted(content)))
         },

@@ -47,6 +47,20 @@ fn a_ping_gets_an_empty_result() {
 }
 
 #[test]
+fn a_ping_is_answered_promptly() {
+    let id = "pings-answered-promptly";
+    let pinged = |ms| EvidenceBuilder::stdio(Revision::V2025_11_25).greet().server(ping("p")).wait(ms);
+    passes(id, pinged(1900).client(result("p", json!({}))));
+    fails(id, pinged(2100).client(result("p", json!({}))), "`ping` was answered after 21");
+    not_applicable(id, pinged(2100));
+    let streamed = EvidenceBuilder::http(Revision::V2025_11_25).greet().client(call(1, "x")).server(ping("p"));
+    not_applicable(id, streamed.wait(2100).client(result("p", json!({}))));
+    // A user takes longer.
+    let sampled = EvidenceBuilder::stdio(Revision::V2025_11_25).greet().server(sampling("s"));
+    not_applicable(id, sampled.wait(2100).client(result("s", json!({}))));
+}
+
+#[test]
 fn a_ping_during_the_handshake_is_answered_too() {
     let story = EvidenceBuilder::stdio(Revision::V2025_11_25).client(initialize(0, "2025-11-25"));
     fails(ID, story.server(ping("p")).wait(1100), "was not answered");

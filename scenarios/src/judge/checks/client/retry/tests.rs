@@ -70,3 +70,19 @@ fn a_stream_is_resumed_from_its_last_event() {
     let empty = broken().verb("GET").with("last-event-id", "1-2").mark(ConnectionEvent::ClosedByServer);
     passes(id, empty.verb("GET").with("last-event-id", "1-2"));
 }
+
+#[test]
+fn a_polled_stream_of_the_server_is_resumed_with_its_last_event() {
+    let id = "resumes-from-the-last-event";
+    let closed = |retry_ms| {
+        let story = EvidenceBuilder::http(Revision::V2025_11_25).greet().verb("GET");
+        story.event("1-0", None).event("1-1", retry_ms).mark(ConnectionEvent::ClosedByServer)
+    };
+    passes(id, closed(Some(100)).verb("GET").with("last-event-id", "1-1"));
+    fails(id, closed(Some(100)).verb("GET"), "without Last-Event-ID");
+    // Another stream is opened beside the resumed one.
+    passes(id, closed(Some(100)).verb("GET").verb("GET").with("last-event-id", "1-1"));
+    not_applicable(id, closed(Some(100)).client(call(1, "x")));
+    // Without an interval the server may have ended the stream.
+    not_applicable(id, closed(None).verb("GET"));
+}

@@ -78,13 +78,14 @@ fn content_belongs_to_accepted_forms() {
     passes(id, form(json!({"action": "accept", "content": {"n": 1}})));
     passes(id, form(json!({"action": "decline", "content": {}})));
     fails(id, form(json!({"action": "decline", "content": {"n": 1}})), "`decline`");
-    let url = answered(
-        json!({"elicitation": {"url": {}}}),
-        "elicitation/create",
-        json!({"mode": "url"}),
-        result("q", json!({"action": "accept", "content": {"n": 1}})),
-    );
-    fails(id, url, "URL");
+    let url = |answer: Value| {
+        let declared = json!({"elicitation": {"url": {}}});
+        answered(declared, "elicitation/create", json!({"mode": "url"}), result("q", answer))
+    };
+    fails(id, url(json!({"action": "accept", "content": {"n": 1}})), "URL");
+    fails(id, url(json!({"action": "accept", "content": {}})), "`{}`");
+    passes(id, url(json!({"action": "accept"})));
+    passes(id, url(json!({"action": "decline", "content": {}})));
 }
 
 #[test]
