@@ -279,11 +279,13 @@ impl Attempt {
         transport: T,
         tracker: &Arc<RequestTracker>,
         mode: ClientLifecycleMode,
-        link_probes: bool,
+        over_stdio: bool,
     ) -> Result<RunningService<RoleClient, Handler>, ConnectFailure> {
         let timeouts = &self.config.timeouts;
-        let probing = link_probes && tracker.wanted.both_eras;
-        let link = TrackedTransport::new(transport, Arc::clone(tracker), probing.then(|| timeouts.probe_limit()));
+        // Over HTTP the transport has a timeout of its own for the probe.
+        let probing = over_stdio && tracker.wanted.both_eras;
+        let link = TrackedTransport::new(transport, Arc::clone(tracker), over_stdio)
+            .with_probe_limit(probing.then(|| timeouts.probe_limit()));
         let initialize = InitializeRequestParams::new(self.dispatcher.capabilities(), implementation())
             .with_protocol_version(to_sdk(tracker.wanted.handshake));
         let handler = Handler::new(initialize, Arc::clone(&self.dispatcher), Arc::clone(tracker));

@@ -4,6 +4,7 @@
 //! - Responses with unknown ids are dropped. rmcp's handshake would fail on the first one.
 //! - A probe without a response in time gets one here. rmcp's own timeout of 10 s leaves no time for the handshake.
 //! - Requests of servers without a handshake are dropped. rmcp would respond.
+//! - Notifications of subscriptions that are not open are dropped. rmcp does not compare their ids.
 //! - Notifications are handled in order. rmcp runs each handler in a separate task.
 
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub(crate) struct TrackedTransport<T> {
     tracker: Arc<RequestTracker>,
     /// Timeout of the probe, unless the transport has its own.
     probe_limit: Option<std::time::Duration>,
+    /// Whether all messages share one channel, as over stdio.
+    one_channel: bool,
     era: DetectedEra,
 }
 
@@ -47,8 +50,13 @@ enum DetectedEra {
 }
 
 impl<T> TrackedTransport<T> {
-    pub(crate) fn new(transport: T, tracker: Arc<RequestTracker>, probe_limit: Option<std::time::Duration>) -> Self {
-        Self { transport, tracker, probe_limit, era: DetectedEra::Unknown }
+    pub(crate) fn new(transport: T, tracker: Arc<RequestTracker>, one_channel: bool) -> Self {
+        Self { transport, tracker, probe_limit: None, one_channel, era: DetectedEra::Unknown }
+    }
+
+    /// Responds to a probe here after this timeout.
+    pub(crate) fn with_probe_limit(self, probe_limit: Option<std::time::Duration>) -> Self {
+        Self { probe_limit, ..self }
     }
 
     fn enter(&mut self, message: &ClientJsonRpcMessage) {
@@ -96,6 +104,10 @@ impl<T> TrackedTransport<T> {
             }
             ServerJsonRpcMessage::Notification(notification) => match notification.notification {
                 ServerNotification::CancelledNotification(_) => Some(ServerJsonRpcMessage::Notification(notification)),
+                other if self.is_foreign(&other) => {
+                    tracing::debug!(?other, "dropping a notification of a subscription that is not open");
+                    None
+                }
                 other => {
                     self.tracker.on_notification(other);
                     None
@@ -111,6 +123,21 @@ impl<T> TrackedTransport<T> {
                 Some(ServerJsonRpcMessage::Request(request))
             }
         }
+    }
+
+    /// Whether a notification belongs to none of the open subscriptions. Over stdio only the id in the metadata shows where
+    /// it belongs (2026-07-28, basic/patterns/subscriptions#receiving-notifications).
+    fn is_foreign(&self, notification: &ServerNotification) -> bool {
+        let of_subscriptions = matches!(
+            notification,
+            ServerNotification::ToolListChangedNotification(_)
+                | ServerNotification::PromptListChangedNotification(_)
+                | ServerNotification::ResourceListChangedNotification(_)
+                | ServerNotification::ResourceUpdatedNotification(_)
+                | ServerNotification::SubscriptionsAcknowledgedNotification(_)
+        );
+        let is_open = || notification.get_meta().subscription_id().is_some_and(|id| self.tracker.is_pending(&id));
+        self.one_channel && self.era == DetectedEra::Stateless && of_subscriptions && !is_open()
     }
 
     fn settle(&self, id: &RequestId) -> Option<()> {

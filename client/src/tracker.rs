@@ -279,6 +279,11 @@ impl RequestTracker {
         self.state().server_requests.remove(id).map_or(request, ServerRequest::CustomRequest)
     }
 
+    /// Whether a request is pending.
+    pub(crate) fn is_pending(&self, id: &RequestId) -> bool {
+        self.state().pending.contains_key(id)
+    }
+
     /// The progress of a pending request.
     pub(crate) fn progress_of(&self, id: &RequestId) -> Option<Arc<Progress>> {
         self.state().pending.get(id).map(|entry| Arc::clone(&entry.progress))

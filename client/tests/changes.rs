@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use mcp_workbench_client::{CallOptions, ClientEvent, ClientEventKind, Connection, EventSink};
 use serde_json::{Value, json};
@@ -26,6 +26,14 @@ fn server(era: &'static str, lists: &'static [&'static str], mut ends: usize) ->
     let in_filter = |list: &str| format!("{list}ListChanged");
     // Before 2026-07-28 changes are always announced.
     let mut wanted: Vec<_> = lists.iter().filter(|_| era == "legacy").map(|list| in_filter(list)).collect();
+    // The subscription that each notification belongs to (2026-07-28, basic/patterns/subscriptions).
+    let mut subscriptions: HashMap<String, Value> = HashMap::new();
+    let belonging = |mut params: Value, id: Option<&Value>| {
+        if let Some(id) = id {
+            params["_meta"] = json!({ "io.modelcontextprotocol/subscriptionId": id });
+        }
+        params
+    };
     let rest = move |message: &Value| match message["method"].as_str().unwrap_or_default() {
         "resources/subscribe" if era == "legacy" => {
             wanted.push(message["params"]["uri"].as_str().unwrap().to_owned());
@@ -38,9 +46,12 @@ fn server(era: &'static str, lists: &'static [&'static str], mut ends: usize) ->
         "subscriptions/listen" if era == "modern" => {
             let filter = message["params"]["notifications"].as_object().unwrap();
             let uris = filter.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();
-            wanted.extend(uris.map(|uri| uri.as_str().unwrap().to_owned()));
-            wanted.extend(filter.iter().filter(|(_, on)| **on == json!(true)).map(|(name, _)| name.clone()));
-            let mut lines = vec![change("subscriptions/acknowledged", json!({"notifications": filter}))];
+            let mut added: Vec<_> = uris.map(|uri| uri.as_str().unwrap().to_owned()).collect();
+            added.extend(filter.iter().filter(|(_, on)| **on == json!(true)).map(|(name, _)| name.clone()));
+            subscriptions.extend(added.iter().map(|name| (name.clone(), message["id"].clone())));
+            wanted.extend(added);
+            let acknowledged = belonging(json!({"notifications": filter}), Some(&message["id"]));
+            let mut lines = vec![change("subscriptions/acknowledged", acknowledged)];
             if ends > 0 {
                 ends -= 1;
                 lines.extend(result(message, json!({"resultType": "complete"})));
@@ -51,10 +62,14 @@ fn server(era: &'static str, lists: &'static [&'static str], mut ends: usize) ->
             let mut lines: Vec<_> = ["tools", "prompts", "resources"]
                 .iter()
                 .filter(|list| wanted.contains(&in_filter(list)))
-                .map(|list| change(&format!("{list}/list_changed"), json!({})))
+                .map(|list| {
+                    let params = belonging(json!({}), subscriptions.get(&in_filter(list)));
+                    change(&format!("{list}/list_changed"), params)
+                })
                 .collect();
             let watched = wanted.iter().filter(|wanted| wanted.contains("://"));
-            lines.extend(watched.map(|uri| change("resources/updated", json!({"uri": uri}))));
+            let updated = |uri: &String| belonging(json!({"uri": uri}), subscriptions.get(uri));
+            lines.extend(watched.map(|uri| change("resources/updated", updated(uri))));
             lines.extend(result(message, json!({"content": [], "resultType": "complete"})));
             lines
         }
@@ -173,6 +188,33 @@ async fn a_failed_subscription_is_reopened() {
     assert_eq!(announced(&mut heard).await, ClientEventKind::ResourceUpdated { uri: "test://a".into() });
     let listens = || methods(&transcript).iter().filter(|method| *method == "subscriptions/listen").count();
     wait_until("a second subscription", || listens() == 2).await;
+}
+
+#[tokio::test]
+async fn updates_of_other_subscriptions_are_ignored() {
+    let mut answer = modern(|message| {
+        let update = |uri: &str, id: Value| {
+            let meta = json!({ "io.modelcontextprotocol/subscriptionId": id });
+            change("resources/updated", json!({ "uri": uri, "_meta": meta }))
+        };
+        match message["method"].as_str().unwrap_or_default() {
+            "subscriptions/listen" => {
+                let id = &message["id"];
+                let text = json!(id.to_string());
+                vec![
+                    change("resources/updated", json!({ "uri": "test://unmarked" })),
+                    update("test://foreign", json!(9_999)),
+                    update("test://retyped", text),
+                    update("test://own", id.clone()),
+                ]
+            }
+            _ => vec![],
+        }
+    });
+    let answer = move |message: &Value| answer(message).into_iter().map(|line| declaring(&[], line)).collect();
+    let (connection, _, mut heard) = connect(Box::new(answer)).await;
+    connection.subscribe_resource("test://own").await.unwrap();
+    assert_eq!(announced(&mut heard).await, ClientEventKind::ResourceUpdated { uri: "test://own".into() });
 }
 
 #[tokio::test(start_paused = true)]

@@ -478,6 +478,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(IgnoresUpdates, "resources/updated@streamable-http@2026-07-28", "steps[3].await"),
     fails(NeverUnsubscribes, "resources/unsubscribed@streamable-http@2025-03-26", "steps[4].await.values[0]"),
     fails(NeverUnsubscribes, "resources/unsubscribed@stdio@2026-07-28", "steps[4].await.values[0]"),
+    fails(TakesForeignUpdates, "resources/updates-of-other-subscriptions@stdio@2026-07-28", "steps[5].await.values[0]"),
     fails(NeverUnsubscribes, "resources/subscription-cancelled@stdio@2026-07-28", "expect.frames[0]"),
     fails(IgnoresListChanged, "resources/list-changed@stdio@2024-11-05", "steps[2].await"),
     fails(IgnoresListChanged, "prompts/list-changed@streamable-http@2026-07-28", "steps[2].await"),

@@ -104,6 +104,11 @@ pub(crate) fn good(_: usize) -> Answer {
 
 /// The responses of a conforming server after the handshake.
 pub(crate) fn usual(message: &Value) -> Vec<String> {
+    usual_for(message, &Value::Null)
+}
+
+/// The same, with the id of the subscription to changes (2026-07-28).
+pub(crate) fn usual_for(message: &Value, subscription: &Value) -> Vec<String> {
     match (message["method"].as_str(), message["params"]["name"].as_str()) {
         (Some("tools/list"), _) => {
             result(message, json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}))
@@ -111,8 +116,10 @@ pub(crate) fn usual(message: &Value) -> Vec<String> {
         (Some("tools/call"), Some("die")) => vec![CLOSE.to_owned()],
         (Some("tools/call"), Some("stuck")) => vec![],
         (Some("tools/call"), Some("poke")) => {
-            let change = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}).to_string();
-            let mut lines = vec![change; 20];
+            let meta = json!({"io.modelcontextprotocol/subscriptionId": subscription});
+            let change =
+                json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": meta}});
+            let mut lines = vec![change.to_string(); 20];
             lines.extend(result(message, json!({"content": []})));
             lines
         }

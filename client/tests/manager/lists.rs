@@ -6,7 +6,7 @@ use mcp_workbench_client::{ClientEventKind, Status};
 use serde_json::{Value, json};
 
 use crate::{
-    cast::{Cast, good, lazy, program, remote, until_status, usual},
+    cast::{Cast, good, lazy, program, remote, until_status, usual, usual_for},
     support::{Answer, error, legacy, modern, result},
 };
 
@@ -22,6 +22,7 @@ fn listing(message: &Value, tool: &str, hints: &Value) -> Vec<String> {
 /// A server with a different list for each request, which fails from the `broken`-th request on.
 fn changing(era: &str, broken: usize) -> Answer {
     let mut lists = 0;
+    let mut subscription = Value::Null;
     let rest = move |message: &Value| match message["method"].as_str() {
         Some("tools/list") => {
             lists += 1;
@@ -31,14 +32,16 @@ fn changing(era: &str, broken: usize) -> Answer {
             listing(message, &format!("tool-{lists}"), &json!({"ttlMs": 3_600_000, "cacheScope": "private"}))
         }
         Some("subscriptions/listen") => {
+            subscription = message["id"].clone();
+            let meta = json!({"io.modelcontextprotocol/subscriptionId": subscription});
             let acknowledged = json!({
                 "jsonrpc": "2.0",
                 "method": "notifications/subscriptions/acknowledged",
-                "params": {"notifications": {"toolsListChanged": true}},
+                "params": {"_meta": meta, "notifications": {"toolsListChanged": true}},
             });
             vec![acknowledged.to_string()]
         }
-        _ => usual(message),
+        _ => usual_for(message, &subscription),
     };
     if era == "legacy" { Box::new(legacy(rest)) } else { Box::new(modern(rest)) }
 }

@@ -176,6 +176,7 @@ pub(crate) enum Defect {
     NeedsItsDialect,
     IgnoresUpdates,
     NeverUnsubscribes,
+    TakesForeignUpdates,
     RejectsEmptyLists,
     RejectsIcons,
     DropsArguments,

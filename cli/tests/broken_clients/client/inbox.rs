@@ -165,6 +165,9 @@ impl Inbox {
     }
 
     fn notification(&self, method: &str, params: &Value) {
+        if self.is_foreign(method, params) && !self.flaw.is(Defect::TakesForeignUpdates) {
+            return;
+        }
         match method {
             "notifications/tools/list_changed" if !self.flaw.is(Defect::IgnoresListChanged) => {
                 self.report.event("tools-changed", &self.server, Value::Null);
@@ -198,6 +201,13 @@ impl Inbox {
             "notifications/subscriptions/acknowledged" => self.subscribed.notify_one(),
             _ => {}
         }
+    }
+
+    /// Whether a notification belongs to no open subscription (2026-07-28, subscriptions, receiving notifications).
+    fn is_foreign(&self, method: &str, params: &Value) -> bool {
+        let of_subscription = method.ends_with("/list_changed") || method == "notifications/resources/updated";
+        let id = params["_meta"]["io.modelcontextprotocol/subscriptionId"].as_u64();
+        self.stateless.load(Ordering::Relaxed) && of_subscription && !id.is_some_and(|id| self.is_open(id))
     }
 
     fn response(&self, message: &Value) {
