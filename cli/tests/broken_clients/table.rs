@@ -86,6 +86,7 @@ pub(crate) const ROWS: &[Row] = &[
     },
     fails(WritesBlankLines, "handshake/basic@stdio@2025-11-25", "stdin-holds-only-messages"),
     fails(WritesBlankLines, "handshake/basic@stdio@2026-07-28", "stdin-holds-only-messages"),
+    fails(WritesBlankLines, "tools/nested-arguments@stdio@2025-11-25", "stdin-holds-only-messages"),
     warns(
         NamesRequestedRevision,
         "handshake/older-revision-in-header@streamable-http@2025-11-25",
@@ -469,6 +470,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(KeepsReads, "resources/updated@stdio@2026-07-28", "steps[4].read.values[0]"),
     warns(TrustsStructuredContent, "tools/invalid-structured-content@stdio@2025-06-18", "steps[2].call"),
     warns(TrustsStructuredContent, "tools/invalid-structured-content@streamable-http@2026-07-28", "steps[3].call"),
+    warns(TrustsStructuredContent, "tools/output-of-other-types@streamable-http@2026-07-28", "steps[3].call"),
     warns(AnswersMixedResults, "client-features/mixed-tool-results@stdio@2025-11-25", "mixed-tool-results-rejected"),
     warns(OneLifetimeForAllPages, "pagination/pages-of-two-lifetimes@stdio@2026-07-28", "steps[2].list.values[0]"),
     fails(NeedsItsDialect, "tools/unknown-dialect@streamable-http@2025-11-25", "steps[0].list"),
