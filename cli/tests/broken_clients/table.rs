@@ -116,6 +116,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(DropsBatches, "handshake/batches@streamable-http@2025-03-26", "steps[0].call"),
     warns(FailsOnStderr, "handshake/stderr-output@stdio@2025-11-25", "steps[0].call"),
     warns(FailsOnStderr, "handshake/stderr-output@stdio@2026-07-28", "steps[1].call"),
+    fails(KnowsOneFallbackCode, "handshake/falls-back-from-any-error@stdio@2025-11-25", "fallback-on-any-error"),
     warns(ProbesAgain, "handshake/era-known-after-reconnect@streamable-http@2025-11-25", "era-probed-once"),
     warns(NeverRestarts, "handshake/restart-after-exit@stdio@2026-07-28", "steps[1].call"),
     // HTTP.
@@ -404,6 +405,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(ChangesCursors, "pagination/odd-characters-in-cursor@streamable-http@2026-07-28", "cursors-are-echoed"),
     fails(HidesErrorOnPageTwo, "pagination/error-on-page-two@stdio@2025-11-25", "steps[0].list"),
     fails(HidesErrorOnPageTwo, "pagination/cursor-expired@streamable-http@2026-07-28", "steps[0].list"),
+    fails(StopsAtShortPage, "pagination/short-page-in-between@streamable-http@2026-07-28", "no-fixed-page-size"),
     fails(StopsAtEmptyPage, "pagination/empty-page-in-between@stdio@2025-11-25", "steps[0].list.values[0]"),
     warns(StopsAtEmptyPage, "pagination/empty-page-in-between@streamable-http@2026-07-28", "empty-page-is-no-end"),
     fails(BadToolDropsList, "pagination/bad-tool-costs-itself@streamable-http@2025-11-25", "steps[0].list"),

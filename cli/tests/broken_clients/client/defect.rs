@@ -31,6 +31,7 @@ pub(crate) enum Defect {
     NamesRequestedRevision,
     IgnoresListedRevisions,
     ProbesAgain,
+    KnowsOneFallbackCode,
     NeverRestarts,
     AnswersStatelessServers,
     DropsBatches,
@@ -147,6 +148,7 @@ pub(crate) enum Defect {
     ChangesCursors,
     HidesErrorOnPageTwo,
     StopsAtEmptyPage,
+    StopsAtShortPage,
     BadToolDropsList,
     SecondRequestAfterEnd,
     // Names.

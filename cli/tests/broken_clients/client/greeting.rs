@@ -42,7 +42,8 @@ pub(crate) async fn greet(connection: &mut Connection) -> Result<(), Fault> {
         return Ok(());
     }
     let Err(fault) = discover(connection, auto).await else { return Ok(()) };
-    let is_final = matches!(fault.kind, "connection-lost" | "needs-auth");
+    let is_keyed = connection.flaw.is(Defect::KnowsOneFallbackCode) && fault.code != Some(-32601);
+    let is_final = matches!(fault.kind, "connection-lost" | "needs-auth") || is_keyed;
     if is_final || !auto && !connection.flaw.is(Defect::FallsBackFromModernPinned) {
         return Err(fault);
     }

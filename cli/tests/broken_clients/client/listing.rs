@@ -83,7 +83,9 @@ pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
         if listing.tools.len() > setup.max_items && !own_limit {
             return Err(Fault::new("too-many-items", format!("there are more than {} tools", setup.max_items)));
         }
-        let enough = flaw.is(Defect::FirstPageOnly) || flaw.is(Defect::StopsAtEmptyPage) && tools.is_empty();
+        let enough = flaw.is(Defect::FirstPageOnly)
+            || flaw.is(Defect::StopsAtEmptyPage) && tools.is_empty()
+            || flaw.is(Defect::StopsAtShortPage) && tools.len() < 2;
         if page.get("nextCursor").is_some_and(Value::is_null) && flaw.has(Habit::RejectsNullCursors) {
             return Err(Fault::new("malformed-result", "the cursor is null"));
         }

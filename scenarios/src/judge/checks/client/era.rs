@@ -16,7 +16,17 @@ use crate::{
 /// The code of an unsupported revision (2026-07-28, basic/versioning#protocol-version-negotiation).
 const UNSUPPORTED: i64 = -32022;
 
+/// The errors with which a modern server answers (2026-07-28, basic/index#error-codes).
+const MODERN: [i64; 3] = [-32020, -32021, UNSUPPORTED];
+
 pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "fallback-on-any-error",
+        requirement: "client/fallback-on-any-error",
+        scope: Scope::Named,
+        expected: "a client that falls back to `initialize` does so after every error that is not a modern one",
+        rule: Rule::Case(fallback_on_any_error),
+    },
     Check {
         id: "uses-a-supported-revision",
         requirement: "client/uses-a-supported-revision",
@@ -72,6 +82,35 @@ fn uses_a_supported_revision(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("requests", "no server rejected a revision, or no request followed")
+}
+
+/// Compares servers that reject the probe with different codes. A client that falls back after none has no handshake.
+fn fallback_on_any_error(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    // The code and the frame of the first rejected probe of each server.
+    let mut rejected: HashMap<&str, (i64, u64)> = HashMap::new();
+    let mut fell_back: HashMap<&str, u64> = HashMap::new();
+    for one in transcript.requests().iter().filter(|one| one.request.frame.http.is_none()) {
+        let server = one.request.frame.server.as_str();
+        if one.request.is("server/discover") {
+            let error = one.response.and_then(|response| Some((response.error()?, response.seq())));
+            let code = error.and_then(|(error, seq)| Some((error.get("code")?.as_i64()?, seq)));
+            let code = code.filter(|(code, _)| !MODERN.contains(code));
+            code.map(|code| rejected.entry(server).or_insert(code));
+        } else if one.request.is("initialize") && rejected.contains_key(server) {
+            fell_back.entry(server).or_insert(one.request.seq());
+        }
+    }
+    let known: Vec<i64> =
+        rejected.iter().filter(|(server, _)| fell_back.contains_key(*server)).map(|(_, it)| it.0).collect();
+    let is_cut = transcript.was_killed_on_purpose() || transcript.evidence.timed_out;
+    for (server, (code, seq)) in rejected.iter().filter(|_| !known.is_empty() && !is_cut) {
+        let is_missing = !fell_back.contains_key(*server) && !known.contains(code);
+        let message =
+            || format!("after the error {code} of `{server}` the client sent no `initialize`, but after {known:?}");
+        findings.check(*seq, if is_missing { Err(message()) } else { Ok(()) });
+    }
+    findings.or_not_applicable("probes", "the client sent no `initialize` after a rejected probe")
 }
 
 fn used_revision<'a>(message: &Message<'a>) -> Option<&'a Value> {

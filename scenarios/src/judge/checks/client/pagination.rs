@@ -33,6 +33,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(empty_page_is_no_end),
     },
     Check {
+        id: "no-fixed-page-size",
+        requirement: "client/no-fixed-page-size",
+        scope: Scope::Named,
+        expected: "a client that follows the cursors of full pages also follows that of a shorter page",
+        rule: Rule::Case(no_fixed_page_size),
+    },
+    Check {
         id: "empty-cursor-is-no-end",
         requirement: "client/empty-cursor-is-no-end",
         scope: Scope::Named,
@@ -87,6 +94,38 @@ fn empty_page_is_no_end(transcript: &Transcript<'_>) -> CheckOutcome {
         items.is_some_and(|items| items.values().any(|items| items.as_array().is_some_and(Vec::is_empty)))
     };
     is_no_end(transcript, "of an empty page ", is_empty)
+}
+
+/// The number of items on a page.
+fn size(page: &Page<'_>) -> Option<usize> {
+    let members = page.answer?.result()?.as_object()?;
+    members.values().find_map(|items| items.as_array().map(Vec::len))
+}
+
+/// A client that follows the cursor of a full page, and stops at the first shorter one, takes the page size for fixed.
+fn no_fixed_page_size(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let pages = pages(transcript);
+    let followed = followed(&pages);
+    let (mut first, mut followed_full) = (HashMap::new(), HashSet::new());
+    for page in &pages {
+        let list = (page.server, page.method());
+        let (Some(size), Some(next), Some(answer)) = (size(page), page.next(), page.answer) else { continue };
+        let full = *first.entry(list).or_insert(size);
+        let is_followed = followed.contains(&(page.server, page.method(), next));
+        if page.cursor().is_none() {
+            continue;
+        } else if size >= full {
+            followed_full.extend(is_followed.then_some(list));
+        } else if followed_full.contains(&list) {
+            let is_cut = transcript.was_killed_on_purpose() || transcript.evidence.timed_out;
+            let message = || {
+                format!("the cursor {} of a page with {size} instead of {full} items was not followed", quoted(next))
+            };
+            findings.check(answer.seq(), if is_followed || is_cut { Ok(()) } else { Err(message()) });
+        }
+    }
+    findings.or_not_applicable("pages", "the client read no shorter page after full ones")
 }
 
 fn empty_cursor_is_no_end(transcript: &Transcript<'_>) -> CheckOutcome {

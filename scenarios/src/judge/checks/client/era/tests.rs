@@ -93,3 +93,20 @@ fn the_era_of_an_origin_is_probed_once() {
     fails(id, stdio().client(probe()), "sent again");
     not_applicable(id, EvidenceBuilder::http(Revision::V2025_11_25).greet());
 }
+
+#[test]
+fn the_fallback_depends_on_no_code() {
+    let id = "fallback-on-any-error";
+    let probed = |story: EvidenceBuilder, server: &str, code: i64| {
+        story.at(server).client(modern(1, "server/discover", json!({}))).server(error(1, code))
+    };
+    let first =
+        || probed(EvidenceBuilder::stdio(Revision::V2025_11_25), "one", -32601).client(initialize(2, "2025-11-25"));
+    passes(id, first());
+    passes(id, probed(first(), "two", -32000).client(initialize(2, "2025-11-25")));
+    fails(id, probed(first(), "two", -32000), "after the error -32000 of `two`");
+    // Another reason prevents the handshake with a server that has the same code, or whose error is a modern one.
+    passes(id, probed(first(), "two", -32601));
+    passes(id, probed(first(), "two", -32022));
+    not_applicable(id, probed(EvidenceBuilder::stdio(Revision::V2025_11_25), "one", -32601));
+}

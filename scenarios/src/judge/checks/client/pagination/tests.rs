@@ -120,3 +120,20 @@ fn an_empty_cursor_has_a_next_page() {
     fails(id, second(), "the cursor `\"\"` was not followed");
     not_applicable(id, first(""));
 }
+
+#[test]
+fn a_short_page_has_a_next_one() {
+    let id = "no-fixed-page-size";
+    let page = |id: u64, cursor: &str| request(id, "tools/list", json!({"cursor": cursor}));
+    let first = || {
+        let story = EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(request(1, "tools/list", json!({})));
+        story.server(tools(1, &["a", "b"], Some("2")))
+    };
+    let full = || first().client(page(2, "2")).server(tools(2, &["c", "d"], Some("3")));
+    let short = || full().client(page(3, "3")).server(tools(3, &["e"], Some("4")));
+    passes(id, short().client(page(4, "4")).server(tools(4, &["f", "g"], None)));
+    fails(id, short(), "with 1 instead of 2 items");
+    // It may read two pages at most.
+    not_applicable(id, full());
+    not_applicable(id, first().client(page(2, "2")).server(tools(2, &["c"], Some("3"))));
+}
