@@ -258,6 +258,7 @@ fn undeclared_is_skipped() -> anyhow::Result<()> {
     // These need no capability, or are of agents.
     let others = [
         "absent-result-type",
+        "called-as-tasks",
         "mixed-tool-results",
         "no-user",
         "state-alone",
