@@ -407,6 +407,8 @@ pub enum User {
     Declines,
     /// The user dismisses forms and links. Sampling and roots get errors (2025-11-25, client/sampling#error-handling).
     Refuses,
+    /// Every request gets an error, as from a client that cannot show a form.
+    Fails,
     /// The user accepts forms, with valid values, and links.
     Accepts,
 }

@@ -7,7 +7,7 @@ use crate::{arguments::sample, model::User};
 /// The response to a request from the server: to `ping` and the features that the scenario declared a result, otherwise an
 /// error.
 pub(super) fn answer(request: &Value, declared: &Value, user: User) -> Value {
-    let refuses = user == User::Refuses;
+    let refuses = matches!(user, User::Refuses | User::Fails);
     let method = request["method"].as_str().unwrap_or_default();
     let is_supported = feature_of(method).is_none_or(|feature| declared.get(feature).is_some());
     let outcome = match method {
@@ -15,8 +15,9 @@ pub(super) fn answer(request: &Value, declared: &Value, user: User) -> Value {
         _ if !is_supported => Err((-32601, "method not found")),
         "roots/list" if refuses => Err((-32603, "no roots")),
         "roots/list" => Ok(json!({ "roots": [] })),
+        "elicitation/create" if user == User::Fails => Err((-32603, "the form cannot be shown")),
         "elicitation/create" => Ok(match (user, request.pointer("/params/requestedSchema")) {
-            (User::Refuses, _) => json!({ "action": "cancel" }),
+            (User::Refuses | User::Fails, _) => json!({ "action": "cancel" }),
             (User::Declines, _) => json!({ "action": "decline" }),
             (User::Accepts, Some(schema)) => json!({ "action": "accept", "content": sample(schema) }),
             (User::Accepts, None) => json!({ "action": "accept" }),

@@ -406,8 +406,10 @@ fn modern_identity(revision: Revision, response: &Value) -> Result<ServerIdentit
     let versions = result.get("supportedVersions").and_then(Value::as_array);
     let lists_it = |versions: &Vec<Value>| versions.iter().any(|version| version == revision.as_str());
     // A discovery response without the list is a defect to report, not an older server.
-    let meant = result.get("capabilities").is_some() || result.get("resultType").is_some();
-    if versions.map_or(meant, lists_it) {
+    let has_type = result.get("resultType").is_some();
+    let meant = result.get("capabilities").is_some() || has_type;
+    // So is a list without the revision of a request that the server accepts.
+    if versions.map_or(meant, |versions| lists_it(versions) || has_type) {
         let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
         Ok(server_identity(&result, info))
     } else {

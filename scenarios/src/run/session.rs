@@ -308,8 +308,14 @@ impl Judge {
     }
 }
 
-/// The checks that fail because of the time of a response.
-const LATE_CHECKS: [&str; 2] = ["cancels-no-other-request", "ping-does-not-wait-for-calls"];
+/// The checks that fail because of the time of a response, or because of what other sessions do meanwhile: their calls may
+/// change a list.
+const LATE_CHECKS: [&str; 4] = [
+    "cancels-no-other-request",
+    "cursors-are-stable",
+    "lists-are-independent-of-other-requests",
+    "ping-does-not-wait-for-calls",
+];
 
 /// Whether a failure may have been caused by a timeout, an exit or a lost connection, so that it is repeated before it
 /// counts.

@@ -482,7 +482,9 @@ fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {
     let is_other =
         |stream: &&ConnectionFrames<'_>| session_of(stream).is_some_and(|session| session.starts_with("[session "));
     let mut findings = Findings::default();
-    for stream in get_streams(transcript).filter(is_other) {
+    // One that resumes a stream of another session gets nothing either.
+    let is_get = |stream: &&ConnectionFrames<'_>| stream.request().and_then(method) == Some("GET");
+    for stream in transcript.connections().iter().filter(is_get).filter(is_other) {
         let Some(first) = stream.frames.iter().find(|frame| is_event(frame)) else { continue };
         findings.saw(first.seq);
         let of_session = |one: &&RequestResponse<'_>| header(one.request.frame, SESSION_HEADER) == session_of(stream);

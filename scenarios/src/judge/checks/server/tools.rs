@@ -239,5 +239,21 @@ fn unknown_tool_code(transcript: &Transcript<'_>) -> CheckOutcome {
     if let Some(call) = unknown_call(transcript).filter(|call| is_error_result(call)) {
         return CheckOutcome::passed("a result with isError, as several SDKs do instead of an error", call.frames());
     }
-    rejected_with_or_as_sdk(unknown_call(transcript), &[-32602], "an unknown tool")
+    let outcome = rejected_with_or_as_sdk(unknown_call(transcript), &[-32602], "an unknown tool");
+    let usual = unknown_call(transcript).and_then(RequestResponse::code);
+    // Names that every object of JavaScript has.
+    let inherited = |one: &&RequestResponse<'_>| matches!(one.request.tool(), Some("constructor" | "__proto__"));
+    let differs = |one: &&RequestResponse<'_>| one.code().is_some_and(|code| code != -32602);
+    let mut others = transcript.requests_of("tools/call").filter(inherited).filter(differs);
+    match others.find(|_| usual == Some(-32602)) {
+        Some(other) => CheckOutcome::failed(
+            format!(
+                "`{}` is rejected with {}, and other unknown tools with -32602",
+                other.request.tool().unwrap_or_default(),
+                other.error().map(brief).unwrap_or_default()
+            ),
+            other.frames(),
+        ),
+        None => outcome,
+    }
 }

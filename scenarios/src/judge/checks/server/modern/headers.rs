@@ -13,6 +13,7 @@ use crate::{
             http::{REVISION_HEADER, header},
         },
     },
+    model::Revision,
     parameter_headers::decoded,
 };
 
@@ -60,13 +61,24 @@ pub(super) fn headers_match(frame: &Frame) -> bool {
     header(frame, "mcp-method") == body("/method") && header(frame, REVISION_HEADER) == version && named()
 }
 
+/// Whether the server lists older revisions, and all of them have the header. Only one that supports still older ones may take a
+/// request without it for one of them (2026-07-28, basic/transports/streamable-http#protocol-version-header).
+fn lists_no_revision_without_header(transcript: &Transcript<'_>) -> bool {
+    let results = transcript.requests().iter().filter_map(RequestResponse::result);
+    let listed = results.filter_map(|result| result.get("supportedVersions")?.as_array()).flatten();
+    let listed = listed.filter_map(|version| version.as_str()?.parse::<Revision>().ok());
+    let older: Vec<Revision> = listed.filter(|revision| !revision.is_modern()).collect();
+    !older.is_empty() && older.iter().all(|revision| *revision >= Revision::V2025_06_18)
+}
+
 fn mismatch(transcript: &Transcript<'_>) -> CheckOutcome {
     let outcome = |request: &RequestResponse<'_>| {
         // A header that is missing, or names an older revision, lets a server of both eras take the request for one of
         // the older era and reject it by the rules there (protocol version header). Only a result is surely wrong.
         let named = header(request.request.frame, REVISION_HEADER);
         let older = !named.is_some_and(names_modern);
-        if older && transcript.may_be_dual_era() && (named.is_none() || request.result().is_none()) {
+        let is_tolerated = named.is_none() && !lists_no_revision_without_header(transcript);
+        if older && transcript.may_be_dual_era() && (is_tolerated || request.result().is_none()) {
             return CheckOutcome::not_applicable("the request may belong to the older era");
         }
         // Nothing says which of two faults is reported, if the tool is unknown too.

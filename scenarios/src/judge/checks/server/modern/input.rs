@@ -338,7 +338,13 @@ fn retried(
     wanted: Retry,
     fault: fn(&RequestResponse<'_>) -> Option<String>,
 ) -> CheckOutcome {
-    each_retry(transcript, |before, retry| retry_kind(before, retry) == wanted, fault)
+    let states: Vec<_> = interim(transcript).filter_map(|(_, result)| result.get("requestState")).collect();
+    // The state of another request is authentic. Another check judges it.
+    let is_foreign = |retry: &RequestResponse<'_>| retry.param("requestState").is_some_and(|it| states.contains(&it));
+    let is_wanted = |before: &Value, retry: &RequestResponse<'_>| {
+        retry_kind(before, retry) == wanted && !(wanted == Retry::Changed && is_foreign(retry))
+    };
+    each_retry(transcript, is_wanted, fault)
 }
 
 /// Judges the retries that satisfy a condition together with the result before them.

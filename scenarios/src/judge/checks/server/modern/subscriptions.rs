@@ -19,6 +19,13 @@ pub(in super::super) const CHECKS: &[Check] = &[
         rule: Rule::Case(acknowledged),
     },
     Check {
+        id: "empty-subscription-is-acknowledged",
+        requirement: "subscriptions/acknowledged",
+        scope: Scope::Named,
+        expected: "a subscription without any known type is acknowledged or rejected",
+        rule: Rule::Case(empty_acknowledged),
+    },
+    Check {
         id: "acknowledgement-has-only-requested-types",
         requirement: "subscriptions/acknowledged-subset",
         scope: Scope::Always,
@@ -174,6 +181,23 @@ fn acknowledged(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("messages", "no subscription was requested")
+}
+
+/// Nothing says that a server serves a subscription to nothing, but it may not ignore the request.
+fn empty_acknowledged(transcript: &Transcript<'_>) -> CheckOutcome {
+    let acknowledged: HashSet<u64> =
+        acknowledgements(transcript).into_iter().map(|(listen, _)| listen.request.seq()).collect();
+    let is_empty = |listen: &&RequestResponse<'_>| {
+        let filter = listen.param("notifications").and_then(Value::as_object);
+        filter.is_some_and(|filter| !filter_keys().any(|key| filter.contains_key(key)))
+    };
+    let listens = listens(transcript).filter(is_empty).map(|listen| (listen.request.seq(), listen));
+    let fault = |listen: &&RequestResponse<'_>| {
+        let is_ignored = listen.response.is_none() && !acknowledged.contains(&listen.request.seq());
+        is_ignored.then(|| "the server neither acknowledged nor rejected it".to_owned())
+    };
+    Findings::from_each(listens, fault)
+        .or_not_applicable("subscriptions", "no subscription without types was requested")
 }
 
 /// Whether the server declares notifications of changes.

@@ -79,3 +79,15 @@ pub(super) fn table() -> Vec<Row> {
         ),
     ]
 }
+
+#[test]
+fn names_that_every_object_has_are_unknown_tools_like_others() {
+    let id = "unknown-tool-is-a-protocol-error";
+    let call = |name: &str| json!({ "name": name, "arguments": {} });
+    let with = |code: i64| {
+        let usual = stdio().error("tools/call", call("workbench-no-such-tool"), -32602);
+        usual.error("tools/call", call("constructor"), code)
+    };
+    assert!(fails(id, &with(-32603)));
+    assert!(!fails(id, &with(-32602)));
+}

@@ -275,6 +275,8 @@ fn subscriptions() -> Vec<Row> {
         listening(json!(5), tools(), accepted)
             .knows(&[Revision::V2026_07_28], json!({ "tools": { "listChanged": true } }))
     };
+    let empty = || modern().ask(ask(json!(1), "subscriptions/listen", json!({ "notifications": {} })));
+    let rejection = json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": -32602, "message": "nothing to send" } });
     let unfiltered = |answer: Value| modern().ask(ask(json!(1), "subscriptions/listen", json!({}))).says(answer);
     let cancelled = |after_us: u64| {
         let cancel = note("notifications/cancelled", json!({ "requestId": 5 }));
@@ -292,6 +294,7 @@ fn subscriptions() -> Vec<Row> {
             plain(),
         ),
         ("declared-types-are-acknowledged", declared(json!({})), declared(tools())),
+        ("empty-subscription-is-acknowledged", empty(), empty().says(rejection)),
         (
             "undeclared-types-are-not-acknowledged",
             declared(json!({ "toolsListChanged": true, "promptsListChanged": true })),

@@ -62,3 +62,18 @@ pub(super) fn table() -> Vec<Row> {
         ),
     ]
 }
+
+#[test]
+fn a_server_without_revisions_that_lack_the_header_needs_it() {
+    let id = "http-header-mismatch-is-refused";
+    let discovered = |versions: &[&str]| {
+        let result = json!({ "resultType": "complete", "supportedVersions": versions, "capabilities": {} });
+        let talk = discover_with(&[("mcp-method", "tools/list")], meta());
+        let talk = talk.knows(&[Revision::V2025_11_25, Revision::V2026_07_28], json!({}));
+        talk.says_with(200, json!({ "jsonrpc": "2.0", "id": 1, "result": result }))
+    };
+    assert!(fails(id, &discovered(&["2025-06-18", "2026-07-28"])));
+    assert!(!fails(id, &discovered(&["2025-03-26", "2026-07-28"])));
+    // It may support others that it does not list.
+    assert!(!fails(id, &discovered(&["2026-07-28"])));
+}

@@ -298,3 +298,9 @@ fn the_cancellation_of_a_request_with_a_response_is_accepted() {
     // An unknown request.
     assert!(matches!(with(77, 400), CheckOutcome::Passed { .. }));
 }
+
+#[test]
+fn a_session_does_not_resume_the_stream_of_another_one() {
+    let resumed = http().bodiless("GET", &[OTHER[0], ("last-event-id", "a-1")]);
+    assert!(fails("sessions-are-separate", &says(resumed, Some("a-2"), reply(8))));
+}
