@@ -107,12 +107,14 @@ pub async fn run_server_cases(
         };
         match Peer::open(target, probe_result.transport, revision).await {
             Ok(peer) => {
-                let (least, starts) = LONGEST_START;
-                let started = peer.first_message(least.max(probe_result.startup * starts));
-                tokio::spawn(async move {
-                    started.await;
-                    drop(permit);
-                });
+                if let Some(permit) = permit {
+                    let (least, starts) = LONGEST_START;
+                    let started = peer.first_message(least.max(probe_result.startup * starts));
+                    tokio::spawn(async move {
+                        started.await;
+                        drop(permit);
+                    });
+                }
                 let peer = peer.with_leniency(timeouts.leniency).declaring(first.capabilities.clone());
                 collected.extend(converse(peer, first, others, probe_result, timeouts.startup, policy).await);
             }
