@@ -5,12 +5,10 @@
 //
 // Exit codes: 0 passed or skipped, because Chromium or the packages cannot be had; 1 failed.
 
-import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 
-import { HOSTILE, axeViolations, check, directory, finish, launch, open as openPage, program } from "./kit.mjs";
+import { HOSTILE, axeViolations, check, directory, finish, launch, open as openPage, report } from "./kit.mjs";
 
 // A quiet machine needs a fraction of a second.
 const MAX_OPEN_MS = 3000;
@@ -51,14 +49,6 @@ const journal = (name, count, text) => {
   const path = join(directory, `${name}.jsonl`);
   writeFileSync(path, lines.map((line) => JSON.stringify(line)).join("\n") + "\n");
   return path;
-};
-
-// Renders journals with the program and returns the URL of the page.
-const report = (name, journals) => {
-  const output = join(directory, name);
-  const rendered = spawnSync(program, ["report", ...journals, "--format", "html", "--output", output, "--quiet"], { encoding: "utf8" });
-  if (![0, 1].includes(rendered.status)) throw new Error(`report failed: ${rendered.stderr}`);
-  return pathToFileURL(join(output, "report.html")).href;
 };
 
 // Opens a report, which requests nothing but itself, and measures the time until it is painted.

@@ -8,6 +8,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
 const PACKAGES = { "puppeteer-core": "24.43.1", "axe-core": "4.14.1" };
 
@@ -22,6 +23,14 @@ export const HOSTILE = [
 ].join(" ");
 
 export const [program, directory] = process.argv.slice(2).map((path) => resolve(path));
+
+// Renders journals with the program and returns the URL of the page.
+export const report = (name, journals) => {
+  const output = join(directory, name);
+  const rendered = spawnSync(program, ["report", ...journals, "--format", "html", "--output", output, "--quiet"], { encoding: "utf8" });
+  if (![0, 1].includes(rendered.status)) throw new Error(`report failed: ${rendered.stderr}`);
+  return pathToFileURL(join(output, "report.html")).href;
+};
 
 const failures = [];
 export const check = (passes, what) => {
