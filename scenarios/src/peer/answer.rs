@@ -15,13 +15,13 @@ pub(super) fn answer(request: &Value, declared: &Value, user: User) -> Value {
         _ if !is_supported => Err((-32601, "method not found")),
         "roots/list" if refuses => Err((-32603, "no roots")),
         "roots/list" => Ok(json!({ "roots": [] })),
-        "elicitation/create" if user == User::Fails => Err((-32603, "the form cannot be shown")),
-        "elicitation/create" => Ok(match (user, request.pointer("/params/requestedSchema")) {
-            (User::Refuses | User::Fails, _) => json!({ "action": "cancel" }),
-            (User::Declines, _) => json!({ "action": "decline" }),
-            (User::Accepts, Some(schema)) => json!({ "action": "accept", "content": sample(schema) }),
-            (User::Accepts, None) => json!({ "action": "accept" }),
-        }),
+        "elicitation/create" => match (user, request.pointer("/params/requestedSchema")) {
+            (User::Fails, _) => Err((-32603, "the form cannot be shown")),
+            (User::Refuses, _) => Ok(json!({ "action": "cancel" })),
+            (User::Declines, _) => Ok(json!({ "action": "decline" })),
+            (User::Accepts, Some(schema)) => Ok(json!({ "action": "accept", "content": sample(schema) })),
+            (User::Accepts, None) => Ok(json!({ "action": "accept" })),
+        },
         "sampling/createMessage" if refuses => Err((-1, "User rejected sampling request")),
         "sampling/createMessage" => Ok(json!({
             "role": "assistant", "model": "workbench", "stopReason": "endTurn",

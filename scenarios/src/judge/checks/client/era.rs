@@ -1,6 +1,6 @@
 //! The revision that a client uses after a server has said which ones it supports (2026-07-28, basic/versioning).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ fn fallback_on_any_error(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     // The code and the frame of the first rejected probe of each server.
     let mut rejected: HashMap<&str, (i64, u64)> = HashMap::new();
-    let mut fell_back: HashMap<&str, u64> = HashMap::new();
+    let mut fell_back: HashSet<&str> = HashSet::new();
     for one in transcript.requests().iter().filter(|one| one.request.frame.http.is_none()) {
         let server = one.request.frame.server.as_str();
         if one.request.is("server/discover") {
@@ -98,14 +98,14 @@ fn fallback_on_any_error(transcript: &Transcript<'_>) -> CheckOutcome {
             let code = code.filter(|(code, _)| !MODERN.contains(code));
             code.map(|code| rejected.entry(server).or_insert(code));
         } else if one.request.is("initialize") && rejected.contains_key(server) {
-            fell_back.entry(server).or_insert(one.request.seq());
+            fell_back.insert(server);
         }
     }
     let known: Vec<i64> =
-        rejected.iter().filter(|(server, _)| fell_back.contains_key(*server)).map(|(_, it)| it.0).collect();
+        rejected.iter().filter(|(server, _)| fell_back.contains(*server)).map(|(_, it)| it.0).collect();
     let is_cut = transcript.was_killed_on_purpose() || transcript.evidence.timed_out;
     for (server, (code, seq)) in rejected.iter().filter(|_| !known.is_empty() && !is_cut) {
-        let is_missing = !fell_back.contains_key(*server) && !known.contains(code);
+        let is_missing = !fell_back.contains(*server) && !known.contains(code);
         let message =
             || format!("after the error {code} of `{server}` the client sent no `initialize`, but after {known:?}");
         findings.check(*seq, if is_missing { Err(message()) } else { Ok(()) });

@@ -205,10 +205,14 @@ fn stream_end(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("streams", NO_STREAM)
 }
 
+/// The streams that the client opened or resumed with GET.
+fn all_get_streams<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t ConnectionFrames<'a>> {
+    transcript.connections().iter().filter(|connection| connection.request().and_then(method) == Some("GET"))
+}
+
 /// The streams that the client opened with GET and did not resume.
 fn get_streams<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t ConnectionFrames<'a>> {
-    let is_get = |connection: &&ConnectionFrames<'_>| connection.request().and_then(method) == Some("GET");
-    transcript.connections().iter().filter(is_get).filter(|connection| connection.resumes_after().is_none())
+    all_get_streams(transcript).filter(|connection| connection.resumes_after().is_none())
 }
 
 pub(super) fn messages<'a>(connection: &ConnectionFrames<'a>) -> impl Iterator<Item = Message<'a>> {
@@ -483,8 +487,7 @@ fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {
         |stream: &&ConnectionFrames<'_>| session_of(stream).is_some_and(|session| session.starts_with("[session "));
     let mut findings = Findings::default();
     // One that resumes a stream of another session gets nothing either.
-    let is_get = |stream: &&ConnectionFrames<'_>| stream.request().and_then(method) == Some("GET");
-    for stream in transcript.connections().iter().filter(is_get).filter(is_other) {
+    for stream in all_get_streams(transcript).filter(is_other) {
         let Some(first) = stream.frames.iter().find(|frame| is_event(frame)) else { continue };
         findings.saw(first.seq);
         let of_session = |one: &&RequestResponse<'_>| header(one.request.frame, SESSION_HEADER) == session_of(stream);

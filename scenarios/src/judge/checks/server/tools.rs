@@ -240,20 +240,19 @@ fn unknown_tool_code(transcript: &Transcript<'_>) -> CheckOutcome {
         return CheckOutcome::passed("a result with isError, as several SDKs do instead of an error", call.frames());
     }
     let outcome = rejected_with_or_as_sdk(unknown_call(transcript), &[-32602], "an unknown tool");
-    let usual = unknown_call(transcript).and_then(RequestResponse::code);
+    if unknown_call(transcript).and_then(RequestResponse::code) != Some(-32602) {
+        return outcome;
+    }
     // Names that every object of JavaScript has.
     let inherited = |one: &&RequestResponse<'_>| matches!(one.request.tool(), Some("constructor" | "__proto__"));
     let differs = |one: &&RequestResponse<'_>| one.code().is_some_and(|code| code != -32602);
-    let mut others = transcript.requests_of("tools/call").filter(inherited).filter(differs);
-    match others.find(|_| usual == Some(-32602)) {
-        Some(other) => CheckOutcome::failed(
-            format!(
-                "`{}` is rejected with {}, and other unknown tools with -32602",
-                other.request.tool().unwrap_or_default(),
-                other.error().map(brief).unwrap_or_default()
-            ),
-            other.frames(),
-        ),
-        None => outcome,
-    }
+    let other = transcript.requests_of("tools/call").filter(inherited).find(differs);
+    other.map_or(outcome, |other| {
+        let message = format!(
+            "`{}` is rejected with {}, and other unknown tools with -32602",
+            other.request.tool().unwrap_or_default(),
+            other.error().map(brief).unwrap_or_default()
+        );
+        CheckOutcome::failed(message, other.frames())
+    })
 }

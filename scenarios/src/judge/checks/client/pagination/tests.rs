@@ -95,13 +95,12 @@ fn a_client_that_was_killed_may_leave_pages() {
 #[test]
 fn an_empty_page_has_a_next_one() {
     let id = "empty-page-is-no-end";
-    let page = |id: u64, cursor: &str| request(id, "tools/list", json!({"cursor": cursor}));
     let first = || {
-        let story = EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(request(1, "tools/list", json!({})));
+        let story = EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(list(1, None));
         story.server(tools(1, &["a"], Some("2")))
     };
-    let empty = || first().client(page(2, "2")).server(tools(2, &[], Some("3")));
-    passes(id, empty().client(page(3, "3")).server(tools(3, &["b"], None)));
+    let empty = || first().client(list(2, Some("2"))).server(tools(2, &[], Some("3")));
+    passes(id, empty().client(list(3, Some("3"))).server(tools(3, &["b"], None)));
     fails(id, empty(), "the cursor `\"3\"` of an empty page");
     not_applicable(id, first());
     not_applicable(id, empty().killed());
@@ -110,13 +109,12 @@ fn an_empty_page_has_a_next_one() {
 #[test]
 fn an_empty_cursor_has_a_next_page() {
     let id = "empty-cursor-is-no-end";
-    let page = |id: u64, cursor: &str| request(id, "tools/list", json!({"cursor": cursor}));
     let first = |next: &str| {
-        let story = EvidenceBuilder::stdio(Revision::V2026_07_28).client(request(1, "tools/list", json!({})));
+        let story = EvidenceBuilder::stdio(Revision::V2026_07_28).client(list(1, None));
         story.server(tools(1, &["a"], Some(next)))
     };
-    let second = || first("2").client(page(2, "2")).server(tools(2, &["b"], Some("")));
-    passes(id, second().client(page(3, "")).server(tools(3, &["c"], None)));
+    let second = || first("2").client(list(2, Some("2"))).server(tools(2, &["b"], Some("")));
+    passes(id, second().client(list(3, Some(""))).server(tools(3, &["c"], None)));
     fails(id, second(), "the cursor `\"\"` was not followed");
     not_applicable(id, first(""));
 }
@@ -124,16 +122,15 @@ fn an_empty_cursor_has_a_next_page() {
 #[test]
 fn a_short_page_has_a_next_one() {
     let id = "no-fixed-page-size";
-    let page = |id: u64, cursor: &str| request(id, "tools/list", json!({"cursor": cursor}));
     let first = || {
-        let story = EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(request(1, "tools/list", json!({})));
+        let story = EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(list(1, None));
         story.server(tools(1, &["a", "b"], Some("2")))
     };
-    let full = || first().client(page(2, "2")).server(tools(2, &["c", "d"], Some("3")));
-    let short = || full().client(page(3, "3")).server(tools(3, &["e"], Some("4")));
-    passes(id, short().client(page(4, "4")).server(tools(4, &["f", "g"], None)));
+    let full = || first().client(list(2, Some("2"))).server(tools(2, &["c", "d"], Some("3")));
+    let short = || full().client(list(3, Some("3"))).server(tools(3, &["e"], Some("4")));
+    passes(id, short().client(list(4, Some("4"))).server(tools(4, &["f", "g"], None)));
     fails(id, short(), "with 1 instead of 2 items");
     // It may read two pages at most.
     not_applicable(id, full());
-    not_applicable(id, first().client(page(2, "2")).server(tools(2, &["c"], Some("3"))));
+    not_applicable(id, first().client(list(2, Some("2"))).server(tools(2, &["c"], Some("3"))));
 }
