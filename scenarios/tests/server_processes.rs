@@ -108,6 +108,7 @@ fn facts() -> ProbeResult {
         identities: [(Revision::V2025_11_25, identity)].into(),
         restricted: false,
         has_handshake: None,
+        answered_otherwise: [].into(),
         notes: Vec::new(),
         startup: Duration::ZERO,
     }

@@ -31,6 +31,8 @@ pub struct ProbeResult {
     pub restricted: bool,
     /// Whether it also supports revisions with a handshake, if none of them is tested and it said so.
     pub has_handshake: Option<bool>,
+    /// Revisions with a handshake that it was asked for, and the other one that it answered with.
+    pub answered_otherwise: BTreeMap<Revision, Revision>,
     /// Why it is not tested in other revisions.
     pub notes: Vec<String>,
     /// Time from the start of the server, or from the first request to a URL, to its first response.
@@ -78,6 +80,7 @@ impl ProbeResult {
             "revision": revision,
             "newest_revisions": newest,
             "has_handshake": self.has_handshake,
+            "answered_otherwise": self.answered_otherwise,
             "server_info": identity.server_info,
             "capabilities": identity.capabilities,
         })
@@ -160,6 +163,7 @@ async fn discover_over(
         identities: BTreeMap::new(),
         restricted: !options.revisions.is_empty(),
         has_handshake: None,
+        answered_otherwise: BTreeMap::new(),
         notes: Vec::new(),
         startup: Duration::ZERO,
     };
@@ -321,6 +325,11 @@ impl Search<'_> {
             Ok(result) => legacy_identity(revision, &result),
             Err(error) => Err(error),
         };
+        if let Ok((other, _)) = &supported
+            && *other != revision
+        {
+            self.found.result.answered_otherwise.insert(revision, *other);
+        }
         match supported {
             Ok((revision, identity)) if !self.found.result.identities.contains_key(&revision) => {
                 peer.set_revision(revision);

@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "errors-have-no-stack-trace",
         requirement: "workbench/no-stack-traces",
         scope: Scope::Always,
-        expected: "an error contains no stack trace",
+        expected: "an error or log message contains no stack trace",
         rule: Rule::Case(stack_traces),
     },
     Check {
@@ -76,15 +76,17 @@ const TRACES: [&str; 6] = [
 ];
 
 fn stack_traces(transcript: &Transcript<'_>) -> CheckOutcome {
-    let errors = transcript.server_messages().filter_map(|message| {
+    let messages = transcript.server_messages().filter_map(|message| {
         let error = message.error().or_else(|| message.result().filter(|result| has_is_error(result)));
-        Some((message.seq(), error?))
+        let logged = || message.param("data").filter(|_| message.is("notifications/message"));
+        Some((message.seq(), error.or_else(logged)?))
     });
     let fault = |error: &&Value| {
         let text = texts(error).find(|text| TRACES.iter().any(|trace| text.contains(trace)))?;
         Some(format!("it contains `{}`", text.chars().take(160).collect::<String>().replace('\n', " ")))
     };
-    Findings::from_each(errors, fault).or_not_applicable("errors", "the server sent no error")
+    Findings::from_each(messages, fault)
+        .or_not_applicable("messages", "the server sent neither an error nor a log message")
 }
 
 /// Names of members whose value is a secret.

@@ -80,7 +80,7 @@ pub(in super::super) const CHECKS: &[Check] = &[
         id: "every-listed-revision-is-accepted",
         requirement: "versioning/listed-revisions",
         scope: Scope::Named,
-        expected: "no revision that discovery lists is rejected with -32022",
+        expected: "a revision that discovery lists is not rejected with -32022, and `initialize` with it is answered with it",
         rule: Rule::Case(listed),
     },
     Check {
@@ -236,12 +236,20 @@ fn listed(transcript: &Transcript<'_>) -> CheckOutcome {
         // A revision with a handshake is not for the metadata of a request.
         listed && !(dual && older_version(one).is_some())
     });
-    let fault = |one: &&RequestResponse<'_>| {
-        (one.code() == Some(-32022))
-            .then(|| format!("{} is listed and rejected", version_of(one).map_or_else(String::new, brief)))
-    };
-    let requests = requests.map(|one| (one.last_frame(), one));
-    Findings::from_each(requests, fault).or_not_applicable("requests", "no request has a listed revision")
+    let mut findings = Findings::default();
+    for one in requests {
+        let rejected = one.code() == Some(-32022);
+        let message = || format!("{} is listed and rejected", version_of(one).map_or_else(String::new, brief));
+        findings.check(one.last_frame(), if rejected { Err(message()) } else { Ok(()) });
+    }
+    // Those with a handshake were asked for when the server was discovered.
+    let discovery = transcript.requests_of("server/discover").find(|one| one.result().is_some());
+    let answers = transcript.server_identity().and_then(|identity| identity.get("answered_otherwise")?.as_object());
+    for (asked, other) in answers.into_iter().flatten().filter(|(asked, _)| versions.contains(&asked.as_str())) {
+        let message = format!("{asked} is listed, and `initialize` with it is answered with {}", brief(other));
+        findings.fail(message, discovery.iter().map(|one| one.last_frame()));
+    }
+    findings.or_not_applicable("requests", "no request has a listed revision")
 }
 
 fn agree(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -410,6 +410,11 @@ fn logs() -> Vec<Row> {
                 .says(with_data(json!({ "password": "***", "api_key": "sk-****", "message": "bearer token missing" }))),
         ),
         (
+            "errors-have-no-stack-trace",
+            stdio().says(with_data(json!({ "trace": ["Traceback (most recent call last):\n  File \"a.py\""] }))),
+            stdio().says(with_data(json!({ "message": "the call failed at 10:00" }))),
+        ),
+        (
             "log-messages-at-the-level-are-sent",
             called_at(&["info", "info", "error"], 2),
             called_at(&["info", "info", "error"], 3),

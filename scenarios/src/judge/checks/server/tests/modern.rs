@@ -87,6 +87,12 @@ fn metadata() -> Vec<Row> {
         let other = ask(json!(2), "server/discover", json!({ "_meta": { version: "2099-01-01" } }));
         discovered(json!({ "supportedVersions": ["2026-07-28", "2099-01-01"] })).ask(other).says(answer)
     };
+    let negotiated = |asked: &str| {
+        let mut talk = listed(reply(json!(2), json!({})));
+        let value = json!({ "capabilities": {}, "answered_otherwise": { asked: "2025-11-25" } });
+        talk.0.steps = vec![outcome(None, value)];
+        talk
+    };
     let agree = |supported: Value| {
         let other = ask(json!(2), "server/discover", json!({ "_meta": { version: "1999-01-01" } }));
         discovered(json!({})).ask(other).says(error(json!(2), -32022, json!({ "supported": supported })))
@@ -108,6 +114,7 @@ fn metadata() -> Vec<Row> {
             listed(error(json!(2), -32022, json!({}))),
             listed(reply(json!(2), json!({}))),
         ),
+        ("every-listed-revision-is-accepted", negotiated("2099-01-01"), negotiated("2024-11-05")),
         ("listed-revisions-agree", agree(json!(["2026-07-28", "2099-01-01"])), agree(json!(["2026-07-28"]))),
     ]
 }
