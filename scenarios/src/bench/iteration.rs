@@ -123,6 +123,11 @@ impl Iterations {
         Ok(iterations)
     }
 
+    /// Whether an iteration executes all operations, one after the other.
+    pub(super) fn are_sequence(&self) -> bool {
+        self.weights.is_empty() && !self.rows.is_empty()
+    }
+
     fn check_placeholders(&self) -> Result<(), PlanError> {
         for (index, operation) in self.operations.iter().enumerate() {
             self.template(&operation.definition.params()).map_err(|placeholder| PlanError::Placeholder {

@@ -21,7 +21,11 @@ use client::ServerConfig;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::{stats::OperationName, users::Users, worker::Worker};
+use self::{
+    stats::{OperationName, Operations},
+    users::Users,
+    worker::Worker,
+};
 use super::{
     LoadPlan, PlanError,
     connect::{LoadConnectError, OPEN_CONNECTIONS},
@@ -128,11 +132,11 @@ pub async fn run(
         () = cancel.cancelled() => return Ok(()),
     }
     notify(Notice::Connecting);
-    let names = names(&users.plan);
+    let operations = operations(&users.plan);
     let (command, commands) = mpsc::unbounded_channel();
     let (event, events) = mpsc::unbounded_channel();
     let executor = tokio::spawn(users.run(commands, event));
-    let result = Worker::new(master, names, command, events, notify).run(cancel).await;
+    let result = Worker::new(master, operations, command, events, notify).run(cancel).await;
     // The worker is gone, so the users stop and the server is closed.
     let _ = executor.await;
     result
@@ -158,13 +162,13 @@ fn users(settings: WorkerSettings) -> Result<Users, WorkerError> {
     Ok(Users { config, connections: connections.unwrap_or(usual), plan, pace })
 }
 
-/// The operations of a load by row, as Locust shows them.
-fn names(plan: &LoadPlan) -> Vec<OperationName> {
+/// The operations of a load, as Locust shows them.
+fn operations(plan: &LoadPlan) -> Operations {
     let iterations = plan.iterations();
     let rows = iterations.operations().iter().enumerate();
     let by_row = rows.map(|(number, operation)| (iterations.row(number).unwrap_or_default(), &operation.definition));
     let by_row: BTreeMap<usize, &LoadOperation> = by_row.collect();
     let name =
         |operation: &LoadOperation| OperationName { method: operation.method().to_owned(), name: operation.name() };
-    by_row.into_values().map(name).collect()
+    Operations { names: by_row.into_values().map(name).collect(), are_sequence: iterations.are_sequence() }
 }

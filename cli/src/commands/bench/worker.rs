@@ -9,7 +9,7 @@ use scenarios::{
         connect::LoadConnectError,
         locust::{self, Notice, WorkerError, WorkerSettings},
     },
-    model::{Closed, Load, MixEntry, Shape},
+    model::{Closed, Load, LoadOperation, MixEntry, Shape},
     run::fresh_seed,
 };
 use serde_json::{Map, Value};
@@ -30,20 +30,24 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     locust: String,
     /// Tool to call.
-    #[arg(long, required_unless_present = "mix")]
+    #[arg(long, required_unless_present_any = ["mix", "step"])]
     tool: Option<String>,
     /// Arguments of the tool, as a JSON object. They can contain `{{iteration}}`, `{{user}}` and `{{COLUMN}}` of --data.
-    #[arg(long, value_name = "JSON", value_parser = object, conflicts_with = "mix")]
+    #[arg(long, value_name = "JSON", value_parser = object, conflicts_with_all = ["mix", "step"])]
     arguments: Option<Map<String, Value>>,
     /// Operation of a mix, as `8:echo` or `2:tools/list`: its weight, and a tool or a method with `=JSON` for arguments or
     /// parameters. Each call is one of the operations, chosen at random, and has the statistics of its operation.
-    #[arg(long, value_name = "WEIGHT:OPERATION", conflicts_with = "tool")]
+    #[arg(long, value_name = "WEIGHT:OPERATION", conflicts_with_all = ["tool", "step"])]
     mix: Vec<MixEntry>,
+    /// Operation of a sequence, as `echo={"message": "hi"}`. Each user executes all of them, one after the other, again and
+    /// again; each has statistics of its own.
+    #[arg(long, value_name = "OPERATION", conflicts_with = "tool")]
+    step: Vec<LoadOperation>,
     /// File with a row of values for each call of the worker, from the first one again after the last: CSV with a header, or
     /// JSON Lines (`.jsonl`).
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// Open loop: calls per second of each user [default: a user calls after each response].
+    /// Open loop: calls, or sequences, per second of each user [default: a user calls after each response].
     #[arg(long, value_name = "RATE")]
     rate_per_user: Option<f64>,
     /// Closed loop: pause of a user between a response and the next call [default: none].
@@ -90,6 +94,7 @@ impl Args {
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
             mix: self.mix.clone(),
+            steps: self.step.clone(),
             data: self.data.clone(),
             timeout: self.timeout,
             ..Load::new("", shape, HumanDuration::from_millis(1))

@@ -27,10 +27,18 @@ pub(super) struct OperationName {
     pub(super) name: String,
 }
 
+/// The operations of a load.
+#[derive(Debug, Clone)]
+pub(super) struct Operations {
+    /// By row; one if the load has a single tool.
+    pub(super) names: Vec<OperationName>,
+    /// Whether an iteration executes all of them, one after the other.
+    pub(super) are_sequence: bool,
+}
+
 /// Calls that were not reported yet.
 pub(super) struct Pending {
-    /// The operations of the load, by row; one if the load has a single tool.
-    names: Vec<OperationName>,
+    of: Operations,
     /// Start of the report.
     since: f64,
     /// From the scheduled time, as in a load test of one machine: calls with a result, and waiting times.
@@ -56,15 +64,15 @@ struct Tally {
 }
 
 impl Pending {
-    pub(super) fn new(names: Vec<OperationName>, since: f64) -> Self {
+    pub(super) fn new(of: Operations, since: f64) -> Self {
         Self {
             since,
             latencies: Latencies::new(),
             unsent: 0,
             total: Tally::default(),
-            operations: names.iter().map(|_| Tally::default()).collect(),
+            operations: of.names.iter().map(|_| Tally::default()).collect(),
             errors: BTreeMap::new(),
-            names,
+            of,
         }
     }
 
@@ -76,10 +84,12 @@ impl Pending {
         self.unsent += unsent.count();
         let (requests, failures) = (recorder.finished(), recorder.failed() + recorder.abandoned);
         let times = [&recorder.latencies, &recorder.failed_after];
-        self.total.add(*second, requests, failures, times);
+        if !self.of.are_sequence {
+            self.total.add(*second, requests, failures, times);
+        }
         self.total.bytes += recorder.bytes_received;
         let sample = |kind: &str| recorder.samples.get(kind).map_or("", |sample| sample.text.as_str());
-        if self.names.len() == 1 {
+        if self.of.names.len() == 1 && !self.of.are_sequence {
             self.operations[0].add(*second, requests, failures, times);
             self.operations[0].bytes += recorder.bytes_received;
             for (kind, count) in &recorder.errors {
@@ -90,7 +100,12 @@ impl Pending {
         }
         for (row, record) in recorder.operations().iter().enumerate() {
             let failures = record.failed() + record.abandoned;
-            self.operations[row].add(*second, record.sent(), failures, [&record.latencies, &record.failed_after]);
+            let times = [&record.latencies, &record.failed_after];
+            self.operations[row].add(*second, record.sent(), failures, times);
+            // The total of Locust has requests, of which an iteration has several.
+            if self.of.are_sequence {
+                self.total.add(*second, record.sent(), failures, times);
+            }
             for (kind, count) in record.errors() {
                 self.fail(row, kind, sample(kind), *count, *second);
             }
@@ -102,7 +117,7 @@ impl Pending {
         if count == 0 {
             return;
         }
-        let (seen, OperationName { method, name }) = (second as f64, &self.names[row]);
+        let (seen, OperationName { method, name }) = (second as f64, &self.of.names[row]);
         let error = self.errors.entry(format!("{method}.{name}.{kind}")).or_insert_with(|| ErrorEntry {
             name: name.clone(),
             method: method.clone(),
@@ -118,9 +133,9 @@ impl Pending {
 
     /// The report of these calls, which are then reported. The histogram is absent without latencies.
     pub(super) fn take(&mut self, users: &UserClasses, now: f64) -> (Stats, Option<Histogram>) {
-        let names = self.names.clone();
-        let Self { since, latencies, unsent, total, operations, errors, names } =
-            std::mem::replace(self, Self::new(names, now));
+        let of = self.of.clone();
+        let Self { since, latencies, unsent, total, operations, errors, of } =
+            std::mem::replace(self, Self::new(of, now));
         let histogram = latencies.bounds().map(|(_, max_us)| Histogram {
             start: since,
             duration: (now - since).max(0.0),
@@ -128,7 +143,7 @@ impl Pending {
             histogram: histogram_log::encode(&latencies.buckets()),
             unsent,
         });
-        let called = names.into_iter().zip(operations).filter(|(_, tally)| tally.requests > 0);
+        let called = of.names.into_iter().zip(operations).filter(|(_, tally)| tally.requests > 0);
         let stats = called.map(|(operation, tally)| tally.entry(operation, since)).collect();
         let stats_total = total.entry(OperationName { method: String::new(), name: TOTAL.to_owned() }, since);
         let user_count = users.values().sum();

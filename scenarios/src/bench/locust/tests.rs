@@ -139,9 +139,14 @@ impl Fixture {
         let (events, event) = mpsc::unbounded_channel();
         let (note, notices) = mpsc::unbounded_channel();
         let notify = move |notice| drop(note.send(notice));
-        let worker =
-            Worker::new(master.to_owned(), names(&LoadPlan::new(&load(json!({}))).unwrap()), command, event, notify)
-                .with_times(times);
+        let worker = Worker::new(
+            master.to_owned(),
+            operations(&LoadPlan::new(&load(json!({}))).unwrap()),
+            command,
+            event,
+            notify,
+        )
+        .with_times(times);
         let cancel = CancellationToken::new();
         let worker = tokio::spawn(worker.run(cancel.clone()));
         Self { commands, events, notices, worker, cancel }
@@ -379,7 +384,7 @@ async fn users_stay_stopped_between_drain_and_stop() {
 
 #[test]
 fn response_times_keep_two_digits_below_a_millisecond() {
-    let mut pending = Pending::new(names(&LoadPlan::new(&load(json!({}))).unwrap()), 5.0);
+    let mut pending = Pending::new(operations(&LoadPlan::new(&load(json!({}))).unwrap()), 5.0);
     pending.add(&interval(10, &[27, 364, 364, 12_340], &[Some("rpc-error"), None]));
     pending.add(&interval(11, &[99_500], &[]));
     let users = UserClasses::from([("McpUser".to_owned(), 2)]);
@@ -421,7 +426,7 @@ fn the_operations_of_a_mix_have_statistics_of_their_own() {
         let ended = sent + Duration::from_micros(micros);
         recorder.record(Sample { intended, sent, ended, last: Some((row, sent)), outcome }, timing.end());
     }
-    let mut pending = Pending::new(names(&plan), 5.0);
+    let mut pending = Pending::new(operations(&plan), 5.0);
     pending.add(&UserInterval { second: 10, recorder, unsent: crate::bench::latencies::Latencies::new() });
     let (stats, _) = pending.take(&UserClasses::new(), 13.0);
     let entries = stats.stats.iter().map(|entry| {
@@ -432,6 +437,30 @@ fn the_operations_of_a_mix_have_statistics_of_their_own() {
     assert_eq!((stats.stats_total.num_requests, stats.stats_total.num_failures), (4, 2));
     let errors: Vec<_> = stats.errors.keys().map(String::as_str).collect();
     assert_eq!(errors, ["tools/call.echo.unfinished", "tools/list.tools/list.rpc-error"]);
+}
+
+#[test]
+fn the_operations_of_a_sequence_add_up_to_the_total() {
+    let mut load = load(json!({}));
+    (load.tool, load.steps) = (None, vec!["tools/list".parse().unwrap(), "echo".parse().unwrap()]);
+    let plan = LoadPlan::new(&load).unwrap();
+    let timing = Timing::new(&plan);
+    let mut recorder = Recorder::interval(&timing);
+    let (intended, sent) = (timing.start, timing.start);
+    for (outcome, steps) in [(Ok(()), 1), (Err(Some(CallFailure::new("rpc-error", "text"))), 1), (Err(None), 0)] {
+        (0..steps).for_each(|_| recorder.record_step(0, Duration::from_micros(300)));
+        let ended = sent + Duration::from_micros(900);
+        recorder.record(Sample { intended, sent, ended, last: Some((steps, sent)), outcome }, timing.end());
+    }
+    let mut pending = Pending::new(operations(&plan), 5.0);
+    pending.add(&UserInterval { second: 10, recorder, unsent: crate::bench::latencies::Latencies::new() });
+    let (stats, histogram) = pending.take(&UserClasses::new(), 13.0);
+    let entries = stats.stats.iter().map(|entry| (entry.name.as_str(), entry.num_requests, entry.num_failures));
+    assert_eq!(entries.collect::<Vec<_>>(), [("tools/list", 3, 1), ("echo", 2, 1)]);
+    assert_eq!((stats.stats_total.num_requests, stats.stats_total.num_failures), (5, 2));
+    assert_eq!(stats.stats_total.num_reqs_per_sec, [(10, 5)].into());
+    // Its durations are those of whole iterations, with the waiting time of the one that was stopped.
+    assert_eq!(histogram.unwrap().max_us, 900);
 }
 
 /// Calls of `echo` that a server received.

@@ -12,7 +12,7 @@ use super::{
     Notice, WorkerError,
     link::{Link, Lost},
     message::{Exception, FromMaster, Heartbeat, Spawn, State, ToMaster, UserClasses, UserCounts},
-    stats::{OperationName, Pending},
+    stats::{Operations, Pending},
     usage::{Usage, memory_bytes},
     users::{Command, Event},
 };
@@ -106,7 +106,7 @@ pub(super) struct Worker<N> {
 impl<N: FnMut(Notice)> Worker<N> {
     pub(super) fn new(
         master: String,
-        names: Vec<OperationName>,
+        operations: Operations,
         commands: mpsc::UnboundedSender<Command>,
         events: mpsc::UnboundedReceiver<Event>,
         notify: N,
@@ -124,7 +124,7 @@ impl<N: FnMut(Notice)> Worker<N> {
             reset_stats: false,
             stopping: None,
             open_stops: 0,
-            pending: Pending::new(names, unix_seconds()),
+            pending: Pending::new(operations, unix_seconds()),
             usage: Usage::new(),
         }
     }
