@@ -266,6 +266,11 @@ impl LoadPlan {
         }
     }
 
+    /// Whether users call again at once after a response.
+    pub(super) fn is_without_pauses(&self) -> bool {
+        matches!(self.shape, Shape::Closed(_)) && self.think_time() == Duration::ZERO
+    }
+
     /// Maximum number of calls in flight.
     #[must_use]
     pub fn concurrency(&self) -> usize {
