@@ -48,10 +48,10 @@ pub(crate) enum Proof {
 }
 
 impl Proof {
-    /// All tests. Slow ones start first, so that they run in parallel.
+    /// All tests. Slow ones start first, so that they run in parallel: those that wait, and then those that compute.
     pub(crate) fn all() -> Vec<Self> {
-        let mut defects: Vec<Defect> = Defect::value_variants().to_vec();
-        defects.sort_by_key(|defect| !defect.is_slow());
+        let (waiting, others): (Vec<Defect>, Vec<Defect>) =
+            Defect::value_variants().iter().partition(|defect| defect.is_slow());
         let idle = [
             ClientMode::Connects,
             ClientMode::Skips,
@@ -74,8 +74,9 @@ impl Proof {
         let rounds = [ClientMode::Reports, ClientMode::Silent]
             .into_iter()
             .flat_map(|mode| (0..rounds()).map(move |round| Self::Altered(mode, round)));
-        let whole = whole.into_iter().chain(habits).chain(rounds);
-        whole.chain(idle.map(Self::NothingEarned)).chain(defects.into_iter().map(Self::Detected)).collect()
+        let defects = |defects: Vec<Defect>| defects.into_iter().map(Self::Detected);
+        let whole = whole.into_iter().chain(idle.map(Self::NothingEarned)).chain(rounds).chain(habits);
+        defects(waiting).chain(whole).chain(defects(others)).collect()
     }
 
     /// The name of the test.

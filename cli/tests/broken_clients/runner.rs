@@ -10,8 +10,8 @@ use std::{
 
 use crate::proof::Proof;
 
-/// Number of parallel tests. The first ones mostly wait for timeouts.
-const PARALLEL: usize = 6;
+/// Number of parallel tests. Most of their time they wait for timeouts.
+const PARALLEL: usize = 9;
 
 /// The command line.
 #[derive(Default)]
