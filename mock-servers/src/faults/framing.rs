@@ -152,9 +152,14 @@ impl FaultHooks for LineEnd {
             Self::Crlf => b"\r\n",
             Self::Cr => b"\r",
         };
-        framed.rewrite_envelope(|part| {
+        let with_end = |part: &[u8]| -> Vec<u8> {
             part.iter().flat_map(|byte| if *byte == b'\n' { end.to_vec() } else { vec![*byte] }).collect()
-        });
+        };
+        framed.rewrite_envelope(with_end);
+        // A message of several lines has several fields. Over stdio its line feeds are a fault of their own.
+        if framed.event {
+            framed.rewrite_payload(with_end);
+        }
     }
 }
 

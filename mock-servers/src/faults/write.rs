@@ -117,6 +117,14 @@ impl Framed {
         self.payload = start..moved(self.payload.end);
     }
 
+    /// Rewrites the bytes of the message.
+    pub(super) fn rewrite_payload(&mut self, rewrite: impl Fn(&[u8]) -> Vec<u8>) {
+        let payload = rewrite(&self.bytes[self.payload.clone()]);
+        let end = self.payload.start + payload.len();
+        self.bytes.splice(self.payload.clone(), payload);
+        self.payload.end = end;
+    }
+
     /// Rewrites the bytes before the message, and those after it.
     pub(super) fn rewrite_envelope(&mut self, rewrite: impl Fn(&[u8]) -> Vec<u8>) {
         let mut bytes = rewrite(&self.bytes[..self.payload.start]);

@@ -310,12 +310,14 @@ impl Judge {
 
 /// The checks that fail because of the time of a message, or because of what other sessions do meanwhile: their calls may
 /// change a list.
-const LATE_CHECKS: [&str; 5] = [
+const LATE_CHECKS: [&str; 7] = [
     "cancels-no-other-request",
     "cursors-are-stable",
+    "last-page-has-no-cursor",
     "lists-are-independent-of-other-requests",
     "message-on-one-stream",
     "ping-does-not-wait-for-calls",
+    "subscription-is-accepted",
 ];
 
 /// Whether a failure may have been caused by a timeout, an exit or a lost connection, so that it is repeated before it

@@ -28,10 +28,13 @@ pub(super) const CHECKS: &[Check] = &[
         id: "closes-before-killing",
         requirement: "client/closes-before-killing",
         scope: Scope::Named,
-        expected: "the client closes the input of a server before it sends a signal",
+        expected: "the client closes the input of a server and gives it time before it sends a signal",
         rule: Rule::Case(closes_before_killing),
     },
 ];
+
+/// The shortest time that lets a server exit by itself.
+const GRACE_US: u64 = 30_000;
 
 const NO_PROCESS: &str = "no process was observed";
 
@@ -80,7 +83,11 @@ fn closes_before_killing(transcript: &Transcript<'_>) -> CheckOutcome {
             (_, Some(signal)) if posthumous(signal.at_us) => {}
             // The server may notice the signal before the end of an input that was closed first.
             (Some(closed), Some(signal)) if closed.seq < signal.seq || closed.at_us <= signal.at_us + RACE_US / 5 => {
-                findings.saw(closed.seq);
+                let waited_us = signal.at_us.saturating_sub(closed.at_us);
+                let message = || {
+                    format!("`{}` received SIGTERM {} ms after the end of its input", session.server, waited_us / 1000)
+                };
+                findings.check(signal.seq, if waited_us < GRACE_US { Err(message()) } else { Ok(()) });
             }
             (_, Some(signal)) => {
                 let message = format!("`{}` received SIGTERM while its input was open", session.server);

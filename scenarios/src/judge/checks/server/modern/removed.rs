@@ -1,6 +1,6 @@
 //! What the revision removed: methods, sessions, GET and DELETE, resumption, and error codes.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{META_CAPABILITIES, all_pass, may_be_older, meta, modern_requests, version_of};
 use crate::{
@@ -271,10 +271,16 @@ fn meaning_fault(transcript: &Transcript<'_>, request: &RequestResponse<'_>) -> 
     fault.or_else(|| status_fault(transcript, request))
 }
 
-/// Whether the client declared a capability with all members of an object.
+/// Whether the client declared a capability with all members of an object. An empty `elicitation` means forms
+/// (2026-07-28, client/elicitation#capabilities).
 fn declares(declared: Option<&Value>, name: &str, wanted: &Value) -> bool {
     let Some(found) = declared.and_then(|declared| declared.get(name)) else { return false };
-    wanted.as_object().is_none_or(|members| members.keys().all(|member| found.get(member).is_some()))
+    let members = wanted.as_object().filter(|members| !members.is_empty());
+    match members {
+        None if name == "elicitation" => found.get("form").is_some() || found == &json!({}),
+        None => true,
+        Some(members) => members.keys().all(|member| found.get(member).is_some()),
+    }
 }
 
 /// The three errors have the status 400. It cannot change anymore after the first message of a stream.

@@ -131,7 +131,18 @@ fn removed() -> Vec<Row> {
     let refused = |code: i64, data: Value| {
         modern().ask(ask(json!(1), "tools/call", json!({ "name": "a" }))).says(error(json!(1), code, data))
     };
+    // An empty capability means forms.
+    let needs_forms = |declared: Value| {
+        let meta = json!({ "io.modelcontextprotocol/clientCapabilities": { "elicitation": declared } });
+        let request = ask(json!(1), "tools/call", json!({ "name": "a", "_meta": meta }));
+        modern().ask(request).says(error(json!(1), -32021, json!({ "requiredCapabilities": { "elicitation": {} } })))
+    };
     vec![
+        (
+            "defined-error-codes-keep-their-meaning",
+            needs_forms(json!({ "form": {}, "url": {} })),
+            needs_forms(json!({ "url": {} })),
+        ),
         (
             "removed-methods-are-unknown",
             ping(200, reply(json!(1), json!({}))),
