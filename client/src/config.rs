@@ -98,6 +98,9 @@ pub struct HttpEndpoint {
     pub bearer_token_env: Option<String>,
     /// A command that prints more headers. It runs when the connection is opened, and again after HTTP status 401.
     pub headers_helper: Option<HeadersHelper>,
+    /// Whether to use HTTP/2: over TLS as negotiated by ALPN, otherwise with prior knowledge (RFC 9113, 3.3). A server
+    /// without HTTP/2 is then an error.
+    pub http2: bool,
 }
 
 /// A command that prints a JSON object of header names and values.

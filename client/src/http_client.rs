@@ -9,7 +9,8 @@ use url::{Host, Url};
 pub fn builder() -> reqwest::ClientBuilder {
     // An error means that a provider is installed already, which is all that reqwest needs.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder()
+    // Servers with TLS would choose HTTP/2, on whose one connection the requests of a session depend on each other.
+    reqwest::Client::builder().http1_only()
 }
 
 /// Like [`builder`], for requests to this URL and others with its scheme and host.

@@ -28,6 +28,7 @@ impl fmt::Debug for HttpEndpoint {
             .field("env_headers", &self.env_headers)
             .field("bearer_token_env", &self.bearer_token_env)
             .field("headers_helper", &self.headers_helper)
+            .field("http2", &self.http2)
             .finish()
     }
 }

@@ -132,6 +132,7 @@ impl<'a> Expander<'a> {
             env_headers: remote.env_headers.iter().cloned().collect(),
             bearer_token_env: remote.bearer_token_variable.clone(),
             headers_helper: self.helper(&remote.headers_helper),
+            http2: false,
         };
         Some(match remote.transport {
             TransportChoice::Auto => client::Endpoint::Auto(endpoint),

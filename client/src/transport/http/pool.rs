@@ -20,6 +20,8 @@ pub(crate) struct Address {
     pub(crate) url: Url,
     /// The Unix socket to connect to instead of the host.
     pub(crate) socket: Option<PathBuf>,
+    /// Whether to use HTTP/2.
+    pub(crate) http2: bool,
 }
 
 impl Address {
@@ -32,7 +34,7 @@ impl Address {
         let bad = |detail: String| ConnectFailure::Config { detail };
         let url = Url::parse(text).map_err(|error| bad(format!("`{text}` is not a URL: {error}")))?;
         match url.scheme() {
-            "http" | "https" => Ok(Self { url, socket: None }),
+            "http" | "https" => Ok(Self { url, socket: None, http2: endpoint.http2 }),
             "unix" => {
                 let path = percent_encoding::percent_decode_str(url.path()).decode_utf8();
                 let path = path.map_err(|_| bad(format!("the path of `{text}` is not UTF-8")))?;
@@ -44,7 +46,7 @@ impl Address {
                 let inner = format!("http://localhost/{}", target.trim_start_matches('/'));
                 let inner = Url::parse(&inner)
                     .map_err(|error| bad(format!("`{text}` has an invalid endpoint path: {error}")))?;
-                Ok(Self { url: inner, socket: Some(path.into_owned().into()) })
+                Ok(Self { url: inner, socket: Some(path.into_owned().into()), http2: endpoint.http2 })
             }
             _ => Err(bad(format!("`{text}` is not an http, https or unix URL"))),
         }
@@ -67,6 +69,7 @@ impl std::ops::Deref for Pooled {
 struct Key {
     origin: String,
     socket: Option<PathBuf>,
+    http2: bool,
     identity: Digest,
     runtime: Option<tokio::runtime::Id>,
 }
@@ -80,6 +83,7 @@ impl Key {
         Self {
             origin: address.url.origin().ascii_serialization(),
             socket: address.socket.clone(),
+            http2: address.http2,
             identity: Digest::new(named.into_iter().flat_map(|(name, value)| [name.as_bytes(), value])),
             runtime,
         }
@@ -110,6 +114,9 @@ fn build(address: &Address) -> Result<reqwest::Client, ConnectFailure> {
     let mut builder = crate::http_client::builder_for(&address.url).redirect(redirect::policy());
     if let Some(socket) = &address.socket {
         builder = builder.unix_socket(socket.as_path()).no_proxy();
+    }
+    if address.http2 {
+        builder = builder.http2_prior_knowledge();
     }
     builder.build().map_err(|error| ConnectFailure::Transport { source: error.into() })
 }
