@@ -243,3 +243,25 @@ async fn says_which_methods_a_path_knows() {
         );
     }
 }
+
+#[tokio::test]
+async fn http2_with_prior_knowledge_has_the_same_checks_and_limits() {
+    let limits = Limits::default().with_head_time(Duration::from_millis(50));
+    let mock = start(Options::default().with_limits(limits)).await.unwrap();
+    let address = mock.address().tcp().unwrap();
+    let client = test_support::http_client_builder().http2_prior_knowledge();
+    let client = client.resolve("other.test", address).build().unwrap();
+    let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+    }});
+    for (host, status) in [("127.0.0.1", 200), ("other.test", 403)] {
+        let request = client.post(format!("http://{host}:{}/mcp", address.port())).json(&message);
+        let response = request.header("accept", "application/json, text/event-stream").send().await.unwrap();
+        assert_eq!((response.version(), response.status().as_u16()), (http::Version::HTTP_2, status), "{host}");
+    }
+    // The preface and empty settings, and then nothing, not even a response to a ping.
+    let mut silent = TcpStream::connect(address).await.unwrap();
+    silent.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+    let closed = tokio::time::timeout(BOUND, silent.read_to_end(&mut Vec::new())).await;
+    closed.expect("the connection is closed in time").unwrap();
+}

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     future::Future,
+    pin::Pin,
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicU64, Ordering},
@@ -11,9 +12,13 @@ use std::{
 };
 
 use axum::body::Body as HttpBody;
-use http::{Request, Response};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use http::{HeaderValue, Request, Response, Uri, header};
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::watch,
@@ -274,7 +279,17 @@ async fn converse<S, F>(
     S: Fn(HttpExchange, Incoming) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
 {
-    let Some(tls) = tls else { return speak(line, close_mode, stop, shared).await };
+    let Some(tls) = tls else {
+        let is_http2 = tokio::select! {
+            is_http2 = tokio::time::timeout(shared.limits.head_time, line.starts_http2()) => is_http2,
+            () = reached(Phase::Closing, &mut stop) => return,
+        };
+        return match is_http2 {
+            Ok(false) => speak(line, close_mode, stop, shared).await,
+            Ok(true) => speak_http2(line, close_mode, stop, shared).await,
+            Err(_) => tracing::debug!("a connection sent nothing"),
+        };
+    };
     let encrypted = tokio::select! {
         encrypted = tokio::time::timeout(shared.limits.head_time, tls.accept(line)) => encrypted,
         () = reached(Phase::Closing, &mut stop) => return,
@@ -286,8 +301,8 @@ async fn converse<S, F>(
     }
 }
 
-/// Serves HTTP on a connection until it is closed.
-async fn speak<I, S, F>(line: I, close_mode: CloseMode, mut stop: watch::Receiver<Phase>, shared: Arc<Shared<S>>)
+/// Serves HTTP/1.1 on a connection until it is closed.
+async fn speak<I, S, F>(line: I, close_mode: CloseMode, stop: watch::Receiver<Phase>, shared: Arc<Shared<S>>)
 where
     I: AsyncRead + AsyncWrite + Unpin,
     S: Fn(HttpExchange, Incoming) -> F + Send + Sync + 'static,
@@ -300,12 +315,52 @@ where
         .writev(false)
         .header_read_timeout(shared.limits.head_time)
         .serve_connection(TokioIo::new(line), service);
+    until_closed(connection, http1::Connection::graceful_shutdown, &close_mode, stop).await;
+}
+
+/// Serves HTTP/2 with prior knowledge (RFC 9113, 3.3) on a connection until it is closed.
+async fn speak_http2<S, F>(
+    line: AcceptedConnection,
+    close_mode: CloseMode,
+    stop: watch::Receiver<Phase>,
+    shared: Arc<Shared<S>>,
+) where
+    S: Fn(HttpExchange, Incoming) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
+{
+    let service = service_fn(|request| serve(Arc::clone(&shared), close_mode.clone(), with_host(request)));
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        // A client that sends nothing and does not respond to a ping is gone.
+        .keep_alive_interval(shared.limits.head_time)
+        .keep_alive_timeout(shared.limits.head_time)
+        .serve_connection(TokioIo::new(line), service);
+    until_closed(connection, http2::Connection::graceful_shutdown, &close_mode, stop).await;
+}
+
+/// The request as it arrives over HTTP/1.1: the authority as a header, and a path as the target.
+fn with_host(mut request: Request<Incoming>) -> Request<Incoming> {
+    let uri = std::mem::take(request.uri_mut());
+    if let Some(host) = uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok()) {
+        request.headers_mut().entry(header::HOST).or_insert(host);
+    }
+    *request.uri_mut() = uri.into_parts().path_and_query.map(Uri::from).unwrap_or_default();
+    request
+}
+
+/// Polls a connection until it is closed. `shut_down` closes it after its pending responses.
+async fn until_closed<C: Future<Output = hyper::Result<()>>>(
+    connection: C,
+    shut_down: impl Fn(Pin<&mut C>),
+    close_mode: &CloseMode,
+    mut stop: watch::Receiver<Phase>,
+) {
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = close_mode.until_cut() => return,
         () = close_mode.until_finish() => {
-            connection.as_mut().graceful_shutdown();
+            shut_down(connection.as_mut());
             tokio::select! {
                 ended = connection => ended,
                 () = close_mode.until_cut() => return,
@@ -313,7 +368,7 @@ where
             }
         }
         () = reached(Phase::Closing, &mut stop) => {
-            connection.as_mut().graceful_shutdown();
+            shut_down(connection.as_mut());
             tokio::select! {
                 ended = connection.as_mut() => ended,
                 () = close_mode.until_cut() => return,

@@ -168,6 +168,16 @@ impl AcceptedConnection {
         }
         Self { stream, close_mode }
     }
+
+    /// Waits for the first bytes, and returns whether they are the preface of HTTP/2 (RFC 9113, 3.4). They stay unread.
+    /// Connections of Unix sockets cannot be read in that way, and have HTTP/1.1.
+    pub(super) async fn starts_http2(&self) -> bool {
+        const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+        let AcceptedSocket::Tcp(stream) = &self.stream else { return false };
+        // No client sends these bytes apart, as the preface is constant. A failure is that of the next read, too.
+        let mut first = [0; PREFACE.len()];
+        matches!(stream.peek(&mut first).await, Ok(count) if count == PREFACE.len() && first == *PREFACE)
+    }
 }
 
 impl Drop for AcceptedConnection {

@@ -47,7 +47,7 @@ fn a_head_that_is_no_http_ends_the_connection() {
     let cases: Vec<Vec<u8>> = vec![
         b"\0\0\0\0\r\n\r\n".to_vec(),
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n".to_vec(),
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
+        b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n".to_vec(),
         b"hello\r\n\r\n".to_vec(),
         spoilt("HTTP/1.1", b"HTTP/9.9"),
         spoilt("host:", b"ho st:"),
