@@ -63,8 +63,14 @@ pub(crate) fn failure(error: RunError) -> CommandError {
             LoadCaseError::Plan(_)
             | LoadCaseError::NoServer(_)
             | LoadCaseError::NoRawDriver { .. }
+            | LoadCaseError::Http2 { .. }
             | LoadCaseError::Connect(LoadConnectError::UnknownTool { .. } | LoadConnectError::RejectedTool { .. }),
         ) => CommandError::input(error),
+        RunError::Load(LoadCaseError::Connect(LoadConnectError::ConnectHttp2(_))) => CommandError::environment(error)
+            .with_help(
+                "a server without TLS has to accept HTTP/2 with prior knowledge, and one with TLS has to offer it (ALPN); \
+                 HTTP/1.1 is used without `--http2`",
+            ),
         // Many servers on this machine accept one name of it only.
         RunError::Peer(PeerError::Unauthorized { status: 403, .. }) => CommandError::environment(error).with_help(
             "add `--oauth` to log in, or `--header 'Authorization: Bearer TOKEN'`; a server on this machine may also accept \

@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader},
+    net::TcpListener,
     process::{Child, Command, Output, Stdio},
     thread,
     time::{Duration, Instant},
@@ -349,5 +350,28 @@ fn invalid_operations_and_data_are_errors_before_the_run() {
         let output = command(&[arguments, &["--", PROGRAM, "mock", "stdio", "minimal"]].concat());
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(stderr.contains(message) && output.status.code() == Some(2), "{:?} {stderr}", output.status);
+    }
+}
+
+#[test]
+fn calls_are_made_over_http2_and_errors_say_what_it_needs() {
+    let mock = Mock::start("minimal");
+    let load = ["--tool", "echo", "--users", "8", "--duration", "300ms", "--warmup", "10ms", "--http2"];
+    let (output, result) = bench(&[&load[..], &["--url", &mock.url, "--connections", "3"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{result:#}");
+    assert_eq!((&result["transport"], &result["driver"]), (&"streamable-http (HTTP/2)".into(), &"raw".into()));
+    assert!(result["succeeded"].as_u64() > Some(8) && result["errors"] == serde_json::json!({}), "{result:#}");
+    // Nothing listens at the port of a listener that was dropped.
+    let address = TcpListener::bind("127.0.0.1:0").and_then(|unused| unused.local_addr()).expect("a port");
+    let url = format!("http://{address}/mcp");
+    for (arguments, message, code) in [
+        (&["--url", &mock.url, "--driver", "client"][..], "`http2` needs the raw driver, not `client`", 2),
+        (&["--url", &mock.url, "--transport", "sse"], "cannot connect over HTTP/2", 3),
+        (&["--url", &url], "HTTP/1.1 is used without `--http2`", 3),
+        (&["--", PROGRAM, "mock", "stdio", "minimal"], "cannot use HTTP/2: it needs a URL", 2),
+    ] {
+        let output = command(&[&load[..], arguments].concat());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(message) && output.status.code() == Some(code), "{:?} {stderr}", output.status);
     }
 }

@@ -63,7 +63,8 @@ struct RunArgs {
     /// else; all transports of the mock server].
     #[arg(long, value_name = "TRANSPORT", value_enum)]
     transport: Option<TransportArg>,
-    /// Number of connections [default: over HTTP one per user up to 64, 8 in an open loop; otherwise 1].
+    /// Number of connections [default: over HTTP one per user up to 64, 8 in an open loop; over HTTP/2 one per
+    /// thread; otherwise 1].
     #[arg(long)]
     connections: Option<NonZeroUsize>,
     /// Process whose memory, CPU time, descriptors and threads are sampled, with its descendants [default: that of the
@@ -158,6 +159,10 @@ struct LoadArgs {
     /// supports the server and the tool].
     #[arg(long, value_enum)]
     driver: Option<DriverArg>,
+    /// HTTP/2 instead of HTTP/1.1, with the raw driver and a URL: many calls share a connection. Over TLS it is negotiated
+    /// (ALPN), otherwise the server must accept it with prior knowledge.
+    #[arg(long)]
+    http2: bool,
     /// Values, as a JSON object, with which the user accepts each form of the server; other fields keep their defaults. Without
     /// it, the client declares no forms.
     #[arg(long, value_name = "JSON", value_parser = object)]
@@ -255,6 +260,7 @@ impl LoadArgs {
             thresholds: self.threshold.clone(),
             min_rate: self.min_rate.clone(),
             driver: self.driver.map(Driver::from),
+            http2: self.http2,
             user: self
                 .form
                 .clone()

@@ -17,6 +17,7 @@ use thiserror::Error;
 use super::{
     CallFailure, Caller, LoadPlan, Position,
     iteration::{Iterations, Operation, has_placeholder},
+    shared::threads,
     template::{Template, Values},
 };
 use crate::{
@@ -75,6 +76,9 @@ pub enum LoadConnectError {
     /// The connection failed.
     #[error("cannot connect")]
     Connect(#[source] ConnectError),
+    /// The connection over HTTP/2 failed.
+    #[error("cannot connect over HTTP/2")]
+    ConnectHttp2(#[source] ConnectError),
     /// Listing the tools failed.
     #[error("cannot list the tools of the server")]
     List(#[source] Box<ListError>),
@@ -105,11 +109,12 @@ pub enum LoadConnectError {
 }
 
 /// Default number of connections: one to a stdio server, since each connection starts a process. An HTTP server gets one
-/// per user of a closed loop, up to 64, and up to 8 for an open loop.
+/// per user of a closed loop, up to 64, and up to 8 for an open loop. Over HTTP/2 each thread has one.
 #[must_use]
 pub fn usual_connections(endpoint: &Endpoint, plan: &LoadPlan) -> usize {
     match (endpoint, plan.shape()) {
         (Endpoint::Stdio(_), _) => 1,
+        _ if plan.http2() => threads(plan.concurrency()),
         (_, Shape::Closed(_)) => plan.concurrency().min(MAX_CONNECTIONS),
         (_, Shape::Open(_)) => plan.concurrency().min(OPEN_CONNECTIONS),
     }
@@ -123,6 +128,10 @@ impl ClientCaller {
     /// If a connection fails or lacks a tool. Open connections are closed.
     pub async fn connect(config: &ServerConfig, connections: usize, plan: &LoadPlan) -> Result<Self, LoadConnectError> {
         let mut config = config.clone();
+        // A server without HTTP/2 is then an error before the load.
+        if let Endpoint::Auto(http) | Endpoint::StreamableHttp(http) | Endpoint::Sse(http) = &mut config.endpoint {
+            http.http2 = plan.http2();
+        }
         // The plan limits concurrent requests; the limit of the client must not affect the measurement.
         config.limits.concurrent_requests = config.limits.concurrent_requests.max(plan.concurrency());
         // Requests other than calls have this timeout.
@@ -352,7 +361,12 @@ async fn connect_once(
     options: ConnectOptions,
     operations: &[Operation],
 ) -> Result<Connection, LoadConnectError> {
-    let connection = connect_with(config, options).await.map_err(LoadConnectError::Connect)?;
+    let is_http2 = matches!(
+        &config.endpoint,
+        Endpoint::Auto(http) | Endpoint::StreamableHttp(http) | Endpoint::Sse(http) if http.http2
+    );
+    let failed = if is_http2 { LoadConnectError::ConnectHttp2 } else { LoadConnectError::Connect };
+    let connection = connect_with(config, options).await.map_err(failed)?;
     match check(&connection, operations).await {
         Ok(()) => Ok(connection),
         Err(error) => {

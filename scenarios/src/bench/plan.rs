@@ -12,7 +12,7 @@ use super::{
     iteration::Iterations,
     threshold::{Threshold, ThresholdError},
 };
-use crate::model::{Arrivals, Closed, Load, Open, Shape, Stage, UserSetup};
+use crate::model::{Arrivals, Closed, Driver, Load, Open, Shape, Stage, UserSetup};
 
 /// Default timeout of one call.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -45,6 +45,7 @@ pub struct LoadPlan {
     min_rate: f64,
     iterations: Arc<Iterations>,
     user: Option<UserSetup>,
+    http2: bool,
 }
 
 /// An invalid load.
@@ -113,6 +114,12 @@ pub enum PlanError {
         /// The known placeholders.
         known: String,
     },
+    /// The load cannot use HTTP/2.
+    #[error("`http2` needs the raw driver{reason}")]
+    Http2 {
+        /// The rest of the sentence.
+        reason: String,
+    },
     /// The data cannot be read.
     #[error(transparent)]
     Data(Diagnostic),
@@ -160,6 +167,9 @@ impl LoadPlan {
         let thresholds = load.thresholds.iter().enumerate().map(read).collect::<Result<Vec<Threshold>, _>>()?;
         let min_rate = load.min_rate.as_deref().map_or(Ok(MIN_RATE), parse_share)?;
         let iterations = Iterations::new(load, data)?;
+        if load.http2 {
+            check_http2(load, &iterations)?;
+        }
         for (index, threshold) in thresholds.iter().enumerate() {
             threshold.check_operation(iterations.rows()).map_err(|source| PlanError::Threshold { index, source })?;
         }
@@ -179,6 +189,7 @@ impl LoadPlan {
             min_rate,
             iterations: Arc::new(iterations),
             user: load.user.clone(),
+            http2: load.http2,
         })
     }
 
@@ -196,6 +207,12 @@ impl LoadPlan {
     /// What the user does when the server asks, if the client declares it.
     pub(super) fn user(&self) -> Option<&UserSetup> {
         self.user.as_ref()
+    }
+
+    /// Whether calls are sent over HTTP/2.
+    #[must_use]
+    pub fn http2(&self) -> bool {
+        self.http2
     }
 
     /// When calls are sent.
@@ -302,6 +319,21 @@ impl LoadPlan {
         }
         parts.join(", ")
     }
+}
+
+/// Only the raw driver sends calls over HTTP/2.
+fn check_http2(load: &Load, iterations: &Iterations) -> Result<(), PlanError> {
+    let mut operations = iterations.operations().iter().map(|operation| &operation.definition);
+    let reason = if load.driver == Some(Driver::Client) {
+        ", not `client`".to_owned()
+    } else if load.user.is_some() {
+        ", which answers no requests of the server to the user".to_owned()
+    } else if let Some(operation) = operations.find(|operation| operation.needs_client()) {
+        format!(", which cannot execute `{}`", operation.name())
+    } else {
+        return Ok(());
+    };
+    Err(PlanError::Http2 { reason })
 }
 
 fn check_shape(shape: &Shape) -> Result<(), PlanError> {

@@ -2,9 +2,12 @@
 //!
 //! [`setup`] connects with the built-in client, which negotiates revision and session and looks up the tool. The workers
 //! then send copies of one encoded request, in threads of their own: one connection per call in flight over HTTP/1.1,
-//! or one process with many calls in flight. They verify each response, and share nothing until they finish.
+//! few connections with many calls in flight over HTTP/2, or one process with many calls in flight. They verify each response, and share nothing until they finish.
 
+mod events;
 mod http;
+mod http2;
+mod outcome;
 mod pacer;
 mod reply;
 mod request;
@@ -15,6 +18,7 @@ mod share;
 mod stdio;
 #[cfg(test)]
 mod tests;
+mod timer;
 pub(super) mod users;
 
 use std::{io, sync::Arc, thread, time::Duration};
@@ -26,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::setup::{RawTarget, supports};
 use self::{
     http::HttpWorker,
+    http2::Http2Worker,
     pacer::{Counters, Pacer},
     share::Share,
     stdio::StdioWorker,
@@ -38,6 +43,7 @@ use super::{
 /// A worker that is connected.
 enum Worker {
     Http(Box<HttpWorker>),
+    Http2(Box<Http2Worker>),
     Stdio(Box<StdioWorker>),
 }
 
@@ -45,6 +51,7 @@ impl Worker {
     fn run(self, pacer: Pacer) -> io::Result<(Generated, Recorder)> {
         match self {
             Self::Http(worker) => worker.run(pacer),
+            Self::Http2(worker) => worker.run(pacer),
             Self::Stdio(worker) => worker.run(pacer),
         }
     }
@@ -130,11 +137,6 @@ fn start(
         })?;
     }
     Ok((counters, threads))
-}
-
-/// Number of threads for this many connections: one per core. A thread without a connection has no work.
-fn threads(connections: usize) -> usize {
-    thread::available_parallelism().map_or(1, usize::from).min(connections).max(1)
 }
 
 /// From this number of users of a thread on, it lets the server of the same machine run first. The latency of single calls, and

@@ -6,6 +6,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    thread,
     time::Duration,
 };
 
@@ -20,6 +21,11 @@ use super::{
 
 /// Additional time for callers that apply the timeout themselves and cancel the call.
 const LIMIT_GRACE: Duration = Duration::from_millis(250);
+
+/// Number of threads of the raw driver for this many connections: one per core. A thread without a connection has no work.
+pub(super) fn threads(connections: usize) -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(connections).max(1)
+}
 
 pub(super) struct Shared<C> {
     pub(super) caller: C,

@@ -47,6 +47,10 @@ pub struct Load {
     /// What sends the calls [default: `raw` where it supports the server and the tool, otherwise `client`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
+    /// Whether to use HTTP/2 instead of HTTP/1.1, with the raw driver over Streamable HTTP. A connection has many calls in
+    /// flight.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub http2: bool,
     /// What the user does when the server asks for a form, a URL, the model or the roots. The client declares exactly these
     /// features [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,6 +77,7 @@ impl Load {
             thresholds: Vec::new(),
             min_rate: None,
             driver: None,
+            http2: false,
             user: None,
             expect: LoadExpect::default(),
         }

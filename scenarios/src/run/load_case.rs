@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use client::{RevisionChoice, ServerConfig};
+use client::{Endpoint, RevisionChoice, ServerConfig};
 use reports::model::LoadResult;
 use tokio_util::sync::CancellationToken;
 
@@ -40,6 +40,12 @@ pub enum LoadCaseError {
         /// The reason.
         reason: String,
     },
+    /// The load cannot use HTTP/2.
+    #[error("cannot use HTTP/2: {reason}")]
+    Http2 {
+        /// The reason.
+        reason: String,
+    },
     /// The raw driver failed.
     #[error("the load generator failed")]
     Raw(#[source] std::io::Error),
@@ -73,6 +79,9 @@ pub(super) async fn load_server(
     cancel: CancellationToken,
 ) -> Result<LoadResult, LoadCaseError> {
     let plan = LoadPlan::open(load)?.with_seed(settings.seed);
+    if plan.http2() && matches!(config.endpoint, Endpoint::Stdio(_)) {
+        return Err(LoadCaseError::Http2 { reason: "it needs a URL, and the server is called over stdio".to_owned() });
+    }
     let connections = settings.connections.unwrap_or_else(|| usual_connections(&config.endpoint, &plan));
     let caller = ClientCaller::connect(config, connections, &plan).await?;
     let driver = choose_driver(&caller, load.driver, &plan).await?;
@@ -109,7 +118,8 @@ pub(super) async fn load_server(
         rule.finish(&mut result);
     }
     result.name = load.name();
-    result.transport = transport.to_owned();
+    // Results over HTTP/1.1 and HTTP/2 are not compared with each other.
+    result.transport = if plan.http2() { format!("{transport} (HTTP/2)") } else { transport.to_owned() };
     result.driver = driver.as_str().to_owned();
     Ok(result)
 }
@@ -126,6 +136,10 @@ async fn choose_driver(
     plan: &LoadPlan,
 ) -> Result<Driver, LoadCaseError> {
     match (wanted, raw::supports(caller, plan)) {
+        (_, Some(reason)) if plan.http2() => {
+            caller.close().await;
+            Err(LoadCaseError::Http2 { reason })
+        }
         (Some(Driver::Client), _) | (None, Some(_)) => Ok(Driver::Client),
         (Some(Driver::Raw) | None, None) => Ok(Driver::Raw),
         (Some(Driver::Raw), Some(reason)) => {

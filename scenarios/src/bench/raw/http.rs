@@ -8,9 +8,6 @@ mod stream;
 use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 
 use mio::{Events, Poll, Token, unix::SourceFd};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
-};
 use tokio::time::Instant;
 
 use self::connection::{Connection, Event};
@@ -19,8 +16,9 @@ use super::{
     pacer::{Next, NextRequest, Pacer},
     reply::Verifier,
     request::{FIRST_ID, Requests},
+    timer::Timer,
 };
-use crate::bench::{CallFailure, Generated, recorder::Recorder};
+use crate::bench::{Generated, recorder::Recorder};
 
 /// Interval at which a worker looks whether the run was cancelled.
 const CONTROL: Duration = Duration::from_millis(50);
@@ -46,9 +44,7 @@ pub(super) struct Route {
 /// A worker.
 pub(super) struct HttpWorker {
     poll: Poll,
-    timer: std::os::fd::OwnedFd,
-    /// The time for which the timer is set.
-    timer_at: Option<Instant>,
+    timer: Timer,
     routes: Vec<Route>,
     verifier: Verifier,
     connections: Vec<Connection>,
@@ -73,7 +69,7 @@ impl HttpWorker {
         ids: (usize, usize),
     ) -> io::Result<Self> {
         let poll = Poll::new()?;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        let timer = Timer::new()?;
         poll.registry().register(
             &mut SourceFd(&std::os::fd::AsRawFd::as_raw_fd(&timer)),
             TIMER,
@@ -82,7 +78,6 @@ impl HttpWorker {
         let mut worker = Self {
             poll,
             timer,
-            timer_at: None,
             routes,
             verifier,
             connections: Vec::new(),
@@ -129,7 +124,7 @@ impl HttpWorker {
             if let Next::At(due) = next
                 && due < now + wait
             {
-                self.set_timer(due)?;
+                self.timer.set(due)?;
             }
             match self.poll.poll(&mut events, Some(wait.max(Duration::from_millis(1)))) {
                 Ok(()) => {}
@@ -138,7 +133,7 @@ impl HttpWorker {
             }
             for event in &events {
                 if event.token() == TIMER {
-                    self.timer_at = None;
+                    self.timer.expired();
                 } else {
                     self.handle(&mut pacer, event.token().0, (event.is_writable(), event.is_read_closed()));
                 }
@@ -245,23 +240,4 @@ impl HttpWorker {
         self.deadlines.clear();
         self.idle = (0..self.connections.len()).collect();
     }
-
-    /// Wakes the poll at a time, with a precision of microseconds; that of the poll itself is a millisecond.
-    fn set_timer(&mut self, at: Instant) -> io::Result<()> {
-        if self.timer_at == Some(at) {
-            return Ok(());
-        }
-        self.timer_at = Some(at);
-        // Zero would disarm the timer.
-        let wait = at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
-        let it_value = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
-        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval, it_value })?;
-        Ok(())
-    }
-}
-
-/// The failure of a call whose connection was lost.
-fn lost(text: impl Into<String>) -> CallFailure {
-    CallFailure::new("connection-lost", text)
 }

@@ -1,8 +1,9 @@
 //! Encoded requests, of which only the id and the placeholders are filled for each call.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use client::RequestHead;
+use http::Uri;
 use serde_json::{Map, Value};
 
 use crate::bench::{
@@ -31,6 +32,11 @@ impl EncodedRequest {
         let mut template = message(method, params);
         template.push(b"\n");
         Self { template, length: None }
+    }
+
+    /// The body of a POST request.
+    pub(super) fn body(method: &str, params: Template) -> Self {
+        Self { template: message(method, params), length: None }
     }
 
     /// A POST request with its head.
@@ -122,6 +128,31 @@ impl Requests {
         let Position { iteration, user, .. } = position;
         request.fill(out, Values { id, iteration, user, cursor, data: &self.data });
     }
+}
+
+/// The head of a POST request over HTTP/2, without the length.
+///
+/// # Errors
+/// If the URL is not one of HTTP.
+pub(super) fn http2_head(head: &RequestHead) -> io::Result<http::Request<()>> {
+    let authority = &head.url[url::Position::BeforeHost..url::Position::AfterPort];
+    let target = &head.url[url::Position::BeforePath..url::Position::AfterQuery];
+    let uri = Uri::builder().scheme(head.url.scheme()).authority(authority).path_and_query(target).build();
+    let mut request = http::Request::post(uri.map_err(io::Error::other)?).body(()).map_err(io::Error::other)?;
+    // Headers of the connection are an error (RFC 9113, 8.2.2), and the authority replaces the host.
+    let excluded = [
+        "connection",
+        "content-length",
+        "host",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    let headers = head.headers.iter().filter(|(name, _)| !excluded.contains(&name.as_str()));
+    request.headers_mut().extend(headers.map(|(name, value)| (name.clone(), value.clone())));
+    Ok(request)
 }
 
 /// The parameters of further pages of a list.

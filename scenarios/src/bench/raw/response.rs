@@ -2,8 +2,10 @@
 
 use thiserror::Error;
 
+use super::events::EventReader;
+
 /// Maximum size of a response in bytes.
-const MAX_BYTES: usize = 16 * 1024 * 1024;
+pub(super) const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum size of a response head in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 /// Free space for one read, in bytes.
@@ -77,9 +79,7 @@ pub(super) struct ResponseReader {
     body: Vec<u8>,
     chunk: Chunk,
     done: bool,
-    /// Start of the part of the body that was not searched for events.
-    searched: usize,
-    event: Vec<u8>,
+    events: EventReader,
 }
 
 impl ResponseReader {
@@ -92,8 +92,7 @@ impl ResponseReader {
             body: Vec::new(),
             chunk: Chunk::Size,
             done: false,
-            searched: 0,
-            event: Vec::new(),
+            events: EventReader::default(),
         }
     }
 
@@ -163,23 +162,7 @@ impl ResponseReader {
 
     /// The data of the next complete event.
     pub(super) fn next_event(&mut self) -> Option<Vec<u8>> {
-        while let Some(length) = memchr::memchr(b'\n', &self.body[self.searched..]) {
-            let line = &self.body[self.searched..self.searched + length];
-            self.searched += length + 1;
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if line.is_empty() {
-                if !self.event.is_empty() {
-                    return Some(std::mem::take(&mut self.event));
-                }
-            } else if let Some(data) = line.strip_prefix(b"data:") {
-                // Lines of one event are joined by a line feed (HTML, server-sent events, "Interpreting an event stream").
-                if !self.event.is_empty() {
-                    self.event.push(b'\n');
-                }
-                self.event.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
-            }
-        }
-        None
+        self.events.next(&self.body)
     }
 
     /// Prepares for the next response. Returns whether the connection is in order: nothing follows the response.
@@ -189,12 +172,12 @@ impl ResponseReader {
             _ => self.at,
         };
         let in_order = self.done && consumed == self.filled;
-        (self.filled, self.at, self.searched) = (0, 0, 0);
+        (self.filled, self.at) = (0, 0);
         self.head = None;
         self.done = false;
         self.chunk = Chunk::Size;
         self.body.clear();
-        self.event.clear();
+        self.events.reset();
         in_order
     }
 
@@ -293,7 +276,8 @@ fn head_of(response: &httparse::Response<'_, '_>) -> Result<Head, InvalidRespons
     Ok(Head { status, content, keep_alive, framing })
 }
 
-fn content_of(value: &[u8]) -> Content {
+/// The type of a body with this Content-Type.
+pub(super) fn content_of(value: &[u8]) -> Content {
     let kind = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     if kind.eq_ignore_ascii_case(b"application/json") {
         Content::Json

@@ -9,17 +9,18 @@ use tokio::time::Instant;
 use super::{
     STOP, Worker,
     http::{Address, HttpWorker, Route},
+    http2::{self, Http2Worker},
     reply::Verifier,
-    request::{EncodedRequest, OperationRequests, Requests, page_params},
+    request::{EncodedRequest, OperationRequests, Requests, http2_head, page_params},
     share::Share,
     stdio::StdioWorker,
-    threads,
 };
 use crate::{
     bench::{
         LoadPlan,
         connect::ClientCaller,
         iteration::{Operation, has_placeholder},
+        shared::threads,
         template::{Slot, Template},
     },
     model::Shape,
@@ -84,8 +85,11 @@ impl RawTarget {
                 Ok(Self { workers, transport, sessions: None, processes })
             }
             Endpoint::StreamableHttp(_) | Endpoint::Sse(_) | Endpoint::Auto(_) => {
-                let routes = routes(&caller, plan)?;
-                let workers = http(routes, &verifier, plan).await?;
+                let workers = if plan.http2() {
+                    http2(http2_routes(&caller, plan)?, &verifier, plan).await?
+                } else {
+                    http(routes(&caller, plan)?, &verifier, plan).await?
+                };
                 Ok(Self { workers, transport, sessions: Some(caller), processes: Vec::new() })
             }
         }
@@ -144,11 +148,10 @@ fn with_meta(mut params: Map<String, Value>, connection: &Connection) -> Map<Str
     params
 }
 
-/// A route per session.
-fn routes(caller: &ClientCaller, plan: &LoadPlan) -> io::Result<Vec<Route>> {
-    let lost = || io::Error::other("the session was lost before the first call");
+/// The address of each session. Equal addresses are shared.
+fn addresses(caller: &ClientCaller, plan: &LoadPlan) -> io::Result<Vec<Arc<Address>>> {
     let mut known: Option<(PathBuf, url::Url, Arc<Address>)> = None;
-    let mut routes = Vec::new();
+    let mut addresses = Vec::new();
     for connection in caller.all() {
         let operations = plan.iterations().operations();
         let any = operations.first().and_then(|operation| head(connection, operation)).ok_or_else(lost)?;
@@ -159,11 +162,39 @@ fn routes(caller: &ClientCaller, plan: &LoadPlan) -> io::Result<Vec<Route>> {
             _ => Arc::new(Address::new(&url, socket.as_ref())?),
         };
         known = Some((path, url, Arc::clone(&address)));
+        addresses.push(address);
+    }
+    Ok(addresses)
+}
+
+fn lost() -> io::Error {
+    io::Error::other("the session was lost before the first call")
+}
+
+/// A route per session.
+fn routes(caller: &ClientCaller, plan: &LoadPlan) -> io::Result<Vec<Route>> {
+    let mut routes = Vec::new();
+    for (connection, address) in caller.all().iter().zip(addresses(caller, plan)?) {
         let requests = requests(connection, plan, |operation, params| {
             let head = head(connection, operation).ok_or_else(lost)?;
             Ok(EncodedRequest::post(&head, operation.definition.method(), params))
         })?;
         routes.push(Route { address, requests });
+    }
+    Ok(routes)
+}
+
+/// A route per session, and so per connection.
+fn http2_routes(caller: &ClientCaller, plan: &LoadPlan) -> io::Result<Vec<http2::Route>> {
+    let mut routes = Vec::new();
+    for (connection, address) in caller.all().iter().zip(addresses(caller, plan)?) {
+        let operations = plan.iterations().operations().iter();
+        let heads = operations.map(|operation| http2_head(&head(connection, operation).ok_or_else(lost)?));
+        let heads = heads.collect::<io::Result<_>>()?;
+        let requests = requests(connection, plan, |operation, params| {
+            Ok(EncodedRequest::body(operation.definition.method(), params))
+        })?;
+        routes.push(http2::Route { address, requests, heads });
     }
     Ok(routes)
 }
@@ -183,6 +214,20 @@ async fn http(routes: Vec<Route>, verifier: &Verifier, plan: &LoadPlan) -> io::R
         let opened = share.part(connections);
         let http = HttpWorker::new(own, verifier, opened, (worker, workers))?;
         connected.push(Worker::Http(Box::new(http)));
+    }
+    Ok(connected)
+}
+
+async fn http2(routes: Vec<http2::Route>, verifier: &Verifier, plan: &LoadPlan) -> io::Result<Vec<Worker>> {
+    let workers = threads(routes.len().min(plan.concurrency()));
+    let deadline = Instant::now() + plan.timeout();
+    let mut connected = Vec::new();
+    for worker in 0..workers {
+        let own = routes.iter().skip(worker).step_by(workers).cloned().collect();
+        let verifier = verifier.clone();
+        let connecting = move || Http2Worker::connect(own, verifier, (worker, workers), deadline);
+        let http = tokio::task::spawn_blocking(connecting).await.map_err(io::Error::other)??;
+        connected.push(Worker::Http2(Box::new(http)));
     }
     Ok(connected)
 }

@@ -12,6 +12,8 @@ use mock_servers::{HttpMock, Script};
 use reports::model::LoadResult;
 use serde_json::{Value, json};
 
+mod http2;
+
 use super::{
     http::{Address, Route},
     pacer::{DueCall, Next},

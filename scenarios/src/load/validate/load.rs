@@ -5,7 +5,8 @@ use diagnostics::document::TreeCursor;
 use super::{Case, Findings, names::OfferedTools};
 use crate::{
     bench::{LoadPlan, PlanError, Threshold, ThresholdError},
-    model::{Load, LoadOperation, Shape},
+    model::{Load, LoadOperation, Shape, Transport},
+    plan::transports_of,
 };
 
 pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
@@ -49,6 +50,10 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
         for (position, step) in load.steps.iter().enumerate() {
             operation(step, spot.key("steps").item(position), findings);
         }
+    }
+    if load.http2 && case.scenario.server.is_some() && transports_of(case.scenario) != [Transport::StreamableHttp] {
+        let advice = "write `transports: [streamable-http]`";
+        findings.key(spot.key("http2"), "HTTP/2 over other transports than `streamable-http`", advice);
     }
     // A load test records no frames and executes no steps.
     for key in ["steps", "checks"] {
@@ -110,6 +115,7 @@ fn out_of_range(cause: &PlanError, load: &Load, spot: TreeCursor<'_>, findings: 
         PlanError::Stages { .. } => open,
         PlanError::Data(_) => spot.key("data"),
         PlanError::MinRate { .. } => spot.key("min_rate"),
+        PlanError::Http2 { .. } => spot.key("http2"),
         PlanError::Schema { .. } if load.tool.is_some() => spot.key("expect").key("schema"),
         PlanError::Placeholder { .. } if load.tool.is_some() => spot.key("arguments"),
         PlanError::Schema { index, .. } | PlanError::Placeholder { index, .. } if load.mix.is_empty() => {
@@ -125,6 +131,7 @@ fn out_of_range(cause: &PlanError, load: &Load, spot: TreeCursor<'_>, findings: 
     };
     let advice = match cause {
         PlanError::Placeholder { .. } => "use a known one",
+        PlanError::Http2 { .. } => "remove it, or what needs the complete client",
         PlanError::Threshold { source, .. } => &source.advice,
         _ => "use a value in the range",
     };

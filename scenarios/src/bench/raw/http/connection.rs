@@ -4,13 +4,14 @@ use std::io;
 
 use mio::{Registry, Token};
 
-use super::{Route, lost, stream::Stream};
+use super::{Route, stream::Stream};
 use crate::bench::{
     CallFailure,
     raw::{
+        outcome::{self, OpenRequest, Outcome, invalid, lost, not_connected},
         pacer::{DueCall, NextRequest},
-        reply::{INVALID_MESSAGE, Message, Verifier},
-        response::{Content, InvalidResponse, ResponseReader},
+        reply::Verifier,
+        response::{Content, ResponseReader},
     },
 };
 
@@ -20,9 +21,9 @@ pub(super) enum Event {
     /// Nothing that concerns a call.
     None,
     /// A call ended, and the connection is free or closed.
-    Finished { call: DueCall, outcome: Result<Option<String>, CallFailure> },
+    Finished { call: DueCall, outcome: Outcome },
     /// A call ended, but its response goes on.
-    Partial { call: DueCall, outcome: Result<Option<String>, CallFailure> },
+    Partial { call: DueCall, outcome: Outcome },
     /// The rest of the response arrived. The request that waited for it has to be sent.
     Freed(Option<NextRequest>),
 }
@@ -231,13 +232,13 @@ impl Connection {
     /// A response is complete.
     fn completed(&mut self) -> Event {
         let Some(head) = self.reader.head() else { return Event::None };
-        let operation = self.call.map(|call| call.at.operation);
-        let outcome = operation.map(|operation| match (head.status, head.content) {
-            (200..300, Content::Events) => self
-                .response_in_events(operation)
-                .unwrap_or_else(|| Err(CallFailure::new("connection-lost", "the stream ended without the response"))),
-            (200..300, Content::Json) => self.response_in_body(operation),
-            (status, _) => Err(self.rejected(status, operation)),
+        let request = self.call.map(|call| OpenRequest { id: self.id, operation: call.at.operation });
+        let outcome = request.map(|request| match (head.status, head.content) {
+            (200..300, Content::Events) => {
+                self.response_in_events(request.operation).unwrap_or_else(|| Err(outcome::without_response()))
+            }
+            (200..300, Content::Json) => request.in_body(&mut self.verifier, self.reader.body()),
+            (status, _) => Err(request.rejected(&mut self.verifier, status, self.reader.body())),
         });
         let call = self.call.take();
         self.busy = false;
@@ -251,64 +252,8 @@ impl Connection {
         }
     }
 
-    fn response_in_body(&mut self, operation: usize) -> Result<Option<String>, CallFailure> {
-        let message = self.verifier.read(self.reader.body(), |id| (id == self.id).then_some(operation));
-        self.own(message).unwrap_or_else(|| {
-            Err(CallFailure::new(INVALID_MESSAGE, "the body is not a response").with_frame(self.reader.body()))
-        })
-    }
-
-    fn response_in_events(&mut self, operation: usize) -> Option<Result<Option<String>, CallFailure>> {
-        while let Some(data) = self.reader.next_event() {
-            let message = self.verifier.read(&data, |id| (id == self.id).then_some(operation));
-            if let Some(outcome) = self.own(message) {
-                return Some(outcome);
-            }
-        }
-        None
-    }
-
-    /// The outcome of a message that ends the call.
-    fn own(&self, message: Message) -> Option<Result<Option<String>, CallFailure>> {
-        match message {
-            Message::Response { id, outcome } if id == self.id => Some(outcome),
-            Message::Response { id, .. } => {
-                let text = format!("the response has the id {id}, the request {}", self.id);
-                Some(Err(CallFailure::new(INVALID_MESSAGE, text)))
-            }
-            Message::Request { method, .. } => {
-                let text = format!("the server sent the request `{method}`; use `--driver client` to answer it");
-                Some(Err(CallFailure::new("server-request", text)))
-            }
-            Message::Notification => None,
-            Message::Invalid(failure) => Some(Err(failure)),
-        }
-    }
-
-    /// The failure of a response with another status or type.
-    fn rejected(&mut self, status: u16, operation: usize) -> CallFailure {
-        let body = self.reader.body().to_vec();
-        if let Message::Response { outcome: Err(failure), .. } =
-            self.verifier.read(&body, |id| (id == self.id).then_some(operation))
-        {
-            return CallFailure { text: format!("HTTP {status}: {}", failure.text), ..failure };
-        }
-        let text = match status {
-            200..300 => format!("HTTP {status} without a JSON body or an event stream"),
-            _ => format!("HTTP {status}"),
-        };
-        CallFailure::new("http-status", text).with_frame(&body)
-    }
-}
-
-fn not_connected(cause: &io::Error) -> CallFailure {
-    CallFailure::new("connect-failed", format!("cannot connect: {cause}"))
-}
-
-fn invalid(cause: &InvalidResponse) -> CallFailure {
-    match cause {
-        InvalidResponse::Closed => lost(cause.to_string()),
-        InvalidResponse::TooLong => CallFailure::new("oversize-reply", cause.to_string()),
-        InvalidResponse::Syntax(_) => CallFailure::new("transport", cause.to_string()),
+    fn response_in_events(&mut self, operation: usize) -> Option<Outcome> {
+        let request = OpenRequest { id: self.id, operation };
+        request.in_events(&mut self.verifier, || self.reader.next_event())
     }
 }
