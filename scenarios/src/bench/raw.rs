@@ -123,7 +123,8 @@ fn start(
         }
         let (send, receive) = tokio::sync::oneshot::channel();
         threads.push(receive);
-        let yields = users.is_none() && limit >= MANY && plan.is_without_pauses() && matches!(worker, Worker::Http(_));
+        let yields =
+            users.is_none() && limit >= MANY && plan.is_without_pauses() && !matches!(worker, Worker::Stdio(_));
         thread::Builder::new().name(format!("load-{number}")).spawn(move || {
             if yields {
                 scheduling::let_others_finish();

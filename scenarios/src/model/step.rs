@@ -369,10 +369,10 @@ pub struct CallTools {
     /// Whether each call asks for a task. Only tools without task support are called [default: false].
     #[serde(default)]
     pub task: bool,
-    /// What the user and the model do when the server requests something. Except with `declines`, only the tools that requested
-    /// something before are called [default: declines].
+    /// What the user and the model do when the server requests something. Only the tools that requested something before are
+    /// called [default: all tools are called, and the user declines].
     #[serde(default)]
-    pub user: User,
+    pub user: Option<User>,
     /// Whether to make only pairs of calls of a tool that differ in their arguments: one after another, and both at once. Tools
     /// that are slow, or were not called before, are left out [default: false].
     #[serde(default)]

@@ -90,7 +90,7 @@ pub(super) async fn call_tools(
     values: &[Value],
     policy: &ToolPolicy,
 ) -> Result<Value, Failure> {
-    peer.set_user(step.user);
+    peer.set_user(step.user.unwrap_or_default());
     let called = if step.pairs {
         pairs::call(peer, step, values, policy).await
     } else {
@@ -110,7 +110,7 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
         if planned.is_variant && !peer.has_time_for_variant(&planned.name) {
             continue;
         }
-        if step.user != User::Declines && !peer.asks(&planned.name) {
+        if step.user.is_some() && !peer.asks(&planned.name) {
             continue;
         }
         // A fast call cannot be cancelled, and ten slow tools show what a server does.
@@ -182,7 +182,7 @@ async fn may_take_time(
 ) -> Result<(), &'static str> {
     match planned.violates {
         // Calls are cancelled, or repeated with another user, as often as a step asks.
-        _ if step.cancel || step.user != User::Declines => Ok(()),
+        _ if step.cancel || step.user.is_some() => Ok(()),
         // A slow tool may still reject arguments at once.
         Some(_) if unanswered.contains(&planned.name) => Err(NO_RESPONSE),
         // Such a call may be valid, and as slow as the one that is open.
@@ -339,7 +339,7 @@ async fn call(
             Err(error) if error.kind == "timed-out" => peer.interrupt(&planned.name, &sent).await,
             other => other,
         }
-    } else if step.user != User::Declines {
+    } else if step.user.is_some() {
         let response = peer.response(&sent, within).await;
         if matches!(&response, Err(error) if error.kind == "timed-out") {
             peer.cancel(&sent).await;
