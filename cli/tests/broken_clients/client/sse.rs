@@ -18,6 +18,8 @@ pub(crate) struct Events {
     flaw: Flaw,
     /// Whether the incomplete event has a type.
     is_typed: bool,
+    /// Whether the last line ended with a carriage return, to which a line feed belongs.
+    after_return: bool,
     /// Whether the stream is not read further, with a defect.
     failed: bool,
 }
@@ -37,20 +39,26 @@ impl Events {
         self.rest.clear();
         self.data.clear();
         self.id = None;
+        self.after_return = false;
     }
 
     /// Adds bytes, and returns the data of the events that they complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<String> {
         self.rest.extend_from_slice(bytes);
         let mut complete = Vec::new();
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
+        let ends: &[u8] = if self.flaw.is(Defect::ReadsOnlyLineFeeds) { b"\n" } else { b"\n\r" };
+        while let Some(end) = self.rest.iter().position(|byte| ends.contains(byte)) {
+            let mut line: Vec<u8> = self.rest.drain(..=end).collect();
+            let is_feed = line.pop() == Some(b'\n');
+            let is_rest = is_feed && line.is_empty() && self.after_return;
+            self.after_return = !is_feed;
+            if is_rest {
+                continue;
+            }
             let line = match self.flaw.is(Defect::ReadsLatin1) {
                 true => line.iter().map(|byte| char::from(*byte)).collect(),
                 false => String::from_utf8_lossy(&line),
             };
-            let ends: &[char] = if self.flaw.is(Defect::ReadsOnlyLineFeeds) { &['\n'] } else { &['\n', '\r'] };
-            let line = line.trim_end_matches(ends);
             self.failed |= line.starts_with(':') && self.flaw.is(Defect::FailsOnComments);
             if self.failed {
                 continue;

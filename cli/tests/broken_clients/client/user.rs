@@ -105,7 +105,7 @@ impl User {
             }
             "elicitation/create" => user.get("form").map(|choice| self.form(choice, &params["requestedSchema"])),
             "sampling/createMessage" if has_mixed_results(params) && !self.flaw.is(Defect::AnswersMixedResults) => None,
-            "sampling/createMessage" if params.get("tools").is_none() => {
+            "sampling/createMessage" if ["tools", "toolChoice"].iter().all(|key| params.get(key).is_none()) => {
                 let text = user["sampling"].as_str()?;
                 let role = if self.flaw.is(Defect::SpeaksAsTheUser) { "user" } else { "assistant" };
                 let content = json!({ "type": "text", "text": text });

@@ -18,7 +18,7 @@ impl Driver<'_> {
         let (server, tool) = self.resolve(step)?;
         let listing = self.latest.get(&server).filter(|_| !self.flaw.is(Defect::TrustsStructuredContent));
         let schema = listing.and_then(|listing| listing.tool(&tool)?.get("outputSchema"));
-        let validator = schema.and_then(|schema| jsonschema::draft202012::new(schema).ok());
+        let validator = schema.and_then(|schema| jsonschema::validator_for(schema).ok());
         let content = result.get("structuredContent").filter(|_| result["isError"] != true);
         match validator.zip(content).is_some_and(|(validator, content)| !validator.is_valid(content)) {
             true => Err(Fault::new("malformed-result", "the structured content violates the output schema")),

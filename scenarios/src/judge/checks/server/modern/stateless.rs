@@ -104,10 +104,25 @@ fn first_request(transcript: &Transcript<'_>) -> CheckOutcome {
         return CheckOutcome::not_applicable("no request was sent");
     };
     match (first.result(), first.response) {
-        (Some(_), _) => CheckOutcome::passed("the first request has a result", first.frames()),
+        (Some(_), _) => match differs_after_discovery(transcript) {
+            Some((observed, frames)) => CheckOutcome::failed(observed, frames),
+            None => CheckOutcome::passed("the first request has a result", first.frames()),
+        },
         (None, Some(response)) => {
             CheckOutcome::failed(format!("the response is {}", brief(response.json)), first.frames())
         }
         (None, None) => CheckOutcome::failed("the server sent no response", first.frames()),
     }
+}
+
+/// What shows that the server rejects calls before a discovery, with the frames: a call of a tool that does not exist has another
+/// error than after it.
+fn differs_after_discovery(transcript: &Transcript<'_>) -> Option<(String, Vec<u64>)> {
+    let discovery = transcript.requests_of("server/discover").next()?.request.seq();
+    let mut calls = transcript.requests_of("tools/call");
+    let early = calls.next().filter(|call| call.last_frame() < discovery)?;
+    let late = calls.find(|call| call.request.seq() > discovery && call.param("name") == early.param("name"))?;
+    let (before, after) = (early.code()?, late.code()?);
+    let observed = || format!("a call has the error {before} before `server/discover`, and {after} after it");
+    (before != after).then(|| (observed(), [early.frames(), late.frames()].concat()))
 }

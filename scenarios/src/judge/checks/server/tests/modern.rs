@@ -482,6 +482,11 @@ fn lists() -> Vec<Row> {
         talk.ask(ask(json!(id), "tools/list", json!({}))).says(reply(json!(id), json!({ "tools": tools })))
     };
     let refused = modern().ask(ask(json!(1), "tools/list", json!({}))).says(error(json!(1), -32600, json!(0)));
+    let calls_around_discovery = |early: i64| {
+        let call = |talk: Talk, code: i64| talk.error("tools/call", json!({ "name": "none" }), code);
+        let talk = call(list(modern(), 1, &["a"]), early).result("server/discover", json!({}), json!({}));
+        call(talk, -32602)
+    };
     vec![
         (
             "lists-are-independent-of-other-requests",
@@ -489,6 +494,7 @@ fn lists() -> Vec<Row> {
             list(list(modern(), 1, &["a", "b"]), 2, &["b", "a"]),
         ),
         ("requests-need-no-earlier-request", refused, list(modern(), 1, &["a"])),
+        ("requests-need-no-earlier-request", calls_around_discovery(-32600), calls_around_discovery(-32602)),
     ]
 }
 
