@@ -37,9 +37,9 @@ mod tests {
 
     /// Policy and nice value of the calling thread, as the kernel has them: fields 41 and 19 of its `stat`.
     fn policy_and_nice() -> (String, String) {
-        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("the state of the thread");
         // The name, field 2, can contain spaces.
-        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+        let fields: Vec<&str> = stat.rsplit_once(") ").expect("a name").1.split(' ').collect();
         (fields[41 - 3].to_owned(), fields[19 - 3].to_owned())
     }
 
@@ -52,7 +52,7 @@ mod tests {
             policy_and_nice()
         });
         let expected = if nice == "0" { SCHED_BATCH.to_owned() } else { before.clone() };
-        assert_eq!(after.join().unwrap(), (expected, nice.clone()));
+        assert_eq!(after.join().expect("no panic"), (expected, nice.clone()));
         assert_eq!(policy_and_nice(), (before, nice), "the thread changed another one");
     }
 }
