@@ -476,13 +476,10 @@ fn judge_batches(transcript: &Transcript<'_>) -> CheckOutcome {
 fn malformed<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t RequestResponse<'a>> {
     transcript.requests().iter().filter(|one| {
         let param = |name: &str| one.param(name);
+        // Many languages do not tell `null` from an absent member.
+        let has_arguments = || param("arguments").is_none_or(|given| given.is_object() || given.is_null());
         let well_formed = match one.request.method() {
-            Some("tools/call") => {
-                param("name").is_some_and(Value::is_string) && param("arguments").is_none_or(Value::is_object)
-            }
-            Some("prompts/get") => {
-                param("name").is_some_and(Value::is_string) && param("arguments").is_none_or(Value::is_object)
-            }
+            Some("tools/call" | "prompts/get") => param("name").is_some_and(Value::is_string) && has_arguments(),
             Some("resources/read" | "resources/subscribe" | "resources/unsubscribe") => {
                 param("uri").is_some_and(Value::is_string)
             }

@@ -309,6 +309,13 @@ fn parameters_of_undeclared_features_and_log_levels_are_no_must() {
     let accepted = |capabilities: Value, method: &str| declaring(capabilities).result(method, json!({}), json!({}));
     assert!(fails("malformed-params-are-refused", &accepted(json!({ "completions": {} }), "completion/complete")));
     assert!(!fails("malformed-params-are-refused", &accepted(json!({}), "completion/complete")));
+    // `null` is an absent member in many languages.
+    let called = |arguments: Value| {
+        let params = json!({ "name": "a", "arguments": arguments });
+        declaring(json!({ "tools": {} })).result("tools/call", params, json!({ "content": [] }))
+    };
+    assert!(fails("malformed-params-are-refused", &called(json!("text"))));
+    assert!(!fails("malformed-params-are-refused", &called(Value::Null)));
     let leveled = accepted(json!({ "logging": {} }), "logging/setLevel");
     assert!(!fails("malformed-params-are-refused", &leveled));
     assert!(fails("malformed-params-code", &leveled));
