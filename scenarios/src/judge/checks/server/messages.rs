@@ -228,14 +228,18 @@ fn undeclared(transcript: &Transcript<'_>) -> CheckOutcome {
             return Some(format!("the server sent `{method}`, although the client did not declare `{capability}`"));
         };
         let mode = message.param("mode").and_then(Value::as_str).unwrap_or("form");
-        // Without modes a client has forms (2025-11-25, client/elicitation#capabilities).
-        let has_mode =
-            feature.get(mode).is_some() || mode == "form" && feature.as_object().is_some_and(serde_json::Map::is_empty);
-        let undeclared = *capability == "elicitation" && !has_mode;
+        let undeclared = *capability == "elicitation" && !has_mode(feature, mode);
         undeclared
             .then(|| format!("the server sent a request with the mode `{mode}`, which the client did not declare"))
     });
     findings.or_not_applicable("messages", "the server sent no message")
+}
+
+/// Whether the capability `elicitation` of a client has a mode. Without modes a client has forms (2025-11-25,
+/// client/elicitation#capabilities).
+pub(super) fn has_mode(elicitation: &Value, mode: &str) -> bool {
+    let is_empty = || elicitation.as_object().is_some_and(serde_json::Map::is_empty);
+    elicitation.get(mode).is_some() || mode == "form" && is_empty()
 }
 
 fn early(transcript: &Transcript<'_>) -> CheckOutcome {

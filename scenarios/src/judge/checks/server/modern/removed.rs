@@ -1,12 +1,12 @@
 //! What the revision removed: methods, sessions, GET and DELETE, resumption, and error codes.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{META_CAPABILITIES, all_pass, may_be_older, meta, modern_requests, version_of};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
-        checks::server::{NO_RESPONSE, errors::unknown_request},
+        checks::server::{NO_RESPONSE, errors::unknown_request, messages::has_mode},
         transcript::{
             Message, RequestResponse, Transcript,
             http::{SESSION_HEADER, header, method, status},
@@ -271,13 +271,12 @@ fn meaning_fault(transcript: &Transcript<'_>, request: &RequestResponse<'_>) -> 
     fault.or_else(|| status_fault(transcript, request))
 }
 
-/// Whether the client declared a capability with all members of an object. An empty `elicitation` means forms
-/// (2026-07-28, client/elicitation#capabilities).
+/// Whether the client declared a capability with all members of an object. An empty `elicitation` asks for forms.
 fn declares(declared: Option<&Value>, name: &str, wanted: &Value) -> bool {
     let Some(found) = declared.and_then(|declared| declared.get(name)) else { return false };
     let members = wanted.as_object().filter(|members| !members.is_empty());
     match members {
-        None if name == "elicitation" => found.get("form").is_some() || found == &json!({}),
+        None if name == "elicitation" => has_mode(found, "form"),
         None => true,
         Some(members) => members.keys().all(|member| found.get(member).is_some()),
     }
