@@ -2,7 +2,8 @@
 //!
 //! [`setup`] connects with the built-in client, which negotiates revision and session and looks up the tool. The workers
 //! then send copies of one encoded request, in threads of their own: one connection per call in flight over HTTP/1.1,
-//! few connections with many calls in flight over HTTP/2, or one process with many calls in flight. They verify each response, and share nothing until they finish.
+//! few connections with many calls in flight over HTTP/2, or one process with many calls in flight. They verify each
+//! response, and share nothing until they finish.
 
 mod events;
 mod http;
@@ -143,6 +144,12 @@ fn start(
 /// From this number of users of a thread on, it lets the server of the same machine run first. The latency of single calls, and
 /// those of a schedule, would grow by what other programs compute; over pipes nothing gets faster.
 const MANY: usize = 4;
+
+/// Interval at which a worker looks whether the run was cancelled.
+const CONTROL: Duration = Duration::from_millis(50);
+
+/// Pause after a call that could not be sent, or a connection that could not be opened.
+const RETRY: Duration = Duration::from_millis(1);
 
 /// Timeout of stopping a server.
 const STOP: Duration = Duration::from_secs(5);

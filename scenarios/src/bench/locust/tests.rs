@@ -12,7 +12,7 @@ use tokio::{
 use zeromq::{RouterSocket, Socket as _, SocketRecv as _, SocketSend as _, ZmqMessage};
 
 use super::{
-    message::{State, UserClasses},
+    message::{Histogram, State, Stats, UserClasses},
     stats::Pending,
     users::{Command, Event},
     worker::Times,
@@ -409,6 +409,13 @@ fn response_times_keep_two_digits_below_a_millisecond() {
     assert_eq!((stats.stats.len(), stats.stats_total.num_requests, histogram), (0, 0, None));
 }
 
+/// The report of the calls of one second.
+fn reported(plan: &LoadPlan, recorder: Recorder) -> (Stats, Option<Histogram>) {
+    let mut pending = Pending::new(operations(plan), 5.0);
+    pending.add(&UserInterval { second: 10, recorder, unsent: crate::bench::latencies::Latencies::new() });
+    pending.take(&UserClasses::new(), 13.0)
+}
+
 #[test]
 fn the_operations_of_a_mix_have_statistics_of_their_own() {
     let mut load = load(json!({}));
@@ -426,9 +433,7 @@ fn the_operations_of_a_mix_have_statistics_of_their_own() {
         let ended = sent + Duration::from_micros(micros);
         recorder.record(Sample { intended, sent, ended, last: Some((row, sent)), outcome }, timing.end());
     }
-    let mut pending = Pending::new(operations(&plan), 5.0);
-    pending.add(&UserInterval { second: 10, recorder, unsent: crate::bench::latencies::Latencies::new() });
-    let (stats, _) = pending.take(&UserClasses::new(), 13.0);
+    let (stats, _) = reported(&plan, recorder);
     let entries = stats.stats.iter().map(|entry| {
         let times: u64 = entry.response_times.millis().map(|(_, count)| count).sum();
         (entry.method.as_str(), entry.name.as_str(), entry.num_requests, entry.num_failures, times)
@@ -452,9 +457,7 @@ fn the_operations_of_a_sequence_add_up_to_the_total() {
         let ended = sent + Duration::from_micros(900);
         recorder.record(Sample { intended, sent, ended, last: Some((steps, sent)), outcome }, timing.end());
     }
-    let mut pending = Pending::new(operations(&plan), 5.0);
-    pending.add(&UserInterval { second: 10, recorder, unsent: crate::bench::latencies::Latencies::new() });
-    let (stats, histogram) = pending.take(&UserClasses::new(), 13.0);
+    let (stats, histogram) = reported(&plan, recorder);
     let entries = stats.stats.iter().map(|entry| (entry.name.as_str(), entry.num_requests, entry.num_failures));
     assert_eq!(entries.collect::<Vec<_>>(), [("tools/list", 3, 1), ("echo", 2, 1)]);
     assert_eq!((stats.stats_total.num_requests, stats.stats_total.num_failures), (5, 2));

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use self::connection::{Connection, Event};
 pub(super) use self::stream::Address;
 use super::{
+    CONTROL, RETRY,
     pacer::{Next, NextRequest, Pacer},
     reply::Verifier,
     request::{FIRST_ID, Requests},
@@ -20,16 +21,10 @@ use super::{
 };
 use crate::bench::{Generated, recorder::Recorder};
 
-/// Interval at which a worker looks whether the run was cancelled.
-const CONTROL: Duration = Duration::from_millis(50);
-
 /// Maximum number of connections of a worker on which the server never responded. A server that is stopped accepts none: the
 /// system would drop those that do not fit into its queue, and open them seconds after the server goes on. Further calls
 /// wait here, which is part of their latency.
 const MAX_NEW: usize = 32;
-
-/// Pause after a call that could not be sent.
-const RETRY: Duration = Duration::from_millis(1);
 
 /// The token of the timer; connections have smaller ones.
 const TIMER: Token = Token(usize::MAX - 1);

@@ -11,7 +11,6 @@ use std::{
     collections::{HashMap, VecDeque},
     io,
     sync::Arc,
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -28,6 +27,7 @@ use self::{
     stream::Traffic,
 };
 use super::{
+    CONTROL, RETRY,
     http::Address,
     outcome::{lost, not_connected},
     pacer::{DueCall, Next, NextRequest, Pacer},
@@ -36,12 +36,6 @@ use super::{
     timer::Timer,
 };
 use crate::bench::{CallFailure, Generated, recorder::Recorder};
-
-/// Interval at which a worker looks whether the run was cancelled.
-const CONTROL: Duration = Duration::from_millis(50);
-
-/// Pause after a connection that could not be opened.
-const RETRY: Duration = Duration::from_millis(1);
 
 /// The server as one connection reaches it: its address, and the requests of its session.
 #[derive(Debug, Clone)]

@@ -17,16 +17,13 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{
+    CONTROL, RETRY,
     pacer::{DueCall, Next, Pacer},
     reply::{Message, Verifier},
     request::{FIRST_ID, Requests},
 };
 use crate::bench::{CallFailure, Generated, recorder::Recorder};
 
-/// Interval at which a worker looks whether the run was cancelled.
-const CONTROL: Duration = Duration::from_millis(50);
-/// Pause after a call that could not be sent.
-const RETRY: Duration = Duration::from_millis(1);
 /// Maximum bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
 /// Maximum length of a line in bytes.
