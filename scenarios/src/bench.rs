@@ -103,7 +103,7 @@ pub trait Caller: Send + Sync + 'static {
 pub struct Progress {
     /// Since the start of the warm-up.
     pub elapsed: Duration,
-    /// The time until the end of the measurement, since the start of the warm-up.
+    /// The time until the end of the measurement, since the start of the warm-up. Estimated for a number of calls.
     pub planned: Duration,
     /// Calls that were sent.
     pub sent: u64,
@@ -169,6 +169,9 @@ async fn run_with<C: Caller>(
 
 /// The result of a load test, with thresholds and warnings but without name, transport and driver.
 fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder: Recorder) -> LoadResult {
+    if timing.sent_all() {
+        timing.stop_now();
+    }
     // Waiting for the last responses needs no CPU time, so it does not count as elapsed.
     let elapsed = timing.end().min(Instant::now()).saturating_duration_since(timing.start);
     generated.record_unsent(&mut recorder);

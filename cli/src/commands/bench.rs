@@ -10,7 +10,7 @@ mod worker;
 
 use std::{
     fs,
-    num::NonZeroUsize,
+    num::{NonZeroU64, NonZeroUsize},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -140,7 +140,10 @@ struct LoadArgs {
     /// Maximum number of open calls in an open loop. Other calls wait, and the wait is part of their latency.
     #[arg(long, conflicts_with = "users")]
     max_in_flight: Option<usize>,
-    /// Duration of the measurement [default: 10s, or that of all stages].
+    /// Closed loop: number of measured calls, or iterations, after which the load ends.
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["rate", "stages"])]
+    calls: Option<NonZeroU64>,
+    /// Duration of the measurement [default: 10s, or that of all stages; at most 10m with --calls].
     #[arg(long)]
     duration: Option<HumanDuration>,
     /// Duration of the warm-up, which is not measured [default: 1s].
@@ -171,6 +174,9 @@ struct LoadArgs {
     #[arg(long, value_name = "TEXT")]
     expect_text: Option<String>,
 }
+
+/// Maximum duration of a number of calls, if none is given.
+const LIMIT_OF_CALLS: Duration = Duration::from_secs(600);
 
 /// Intervals between calls.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -244,10 +250,14 @@ impl LoadArgs {
             })
         } else {
             let users = self.users.map_or(1, NonZeroUsize::get);
-            Shape::Closed(Closed { users, think_time: self.think_time })
+            Shape::Closed(Closed { users, think_time: self.think_time, calls: self.calls })
         };
         let staged = self.stages.iter().map(|stage| stage.duration.0).sum::<Duration>();
-        let usual = if staged.is_zero() { HumanDuration::from_millis(10_000) } else { HumanDuration(staged) };
+        let usual = match self.calls {
+            Some(_) => HumanDuration(LIMIT_OF_CALLS),
+            None if staged.is_zero() => HumanDuration::from_millis(10_000),
+            None => HumanDuration(staged),
+        };
         let duration = self.duration.unwrap_or(usual);
         let load = Load {
             tool: self.tool.clone(),

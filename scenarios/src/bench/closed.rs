@@ -30,16 +30,17 @@ pub(super) async fn generate<C: Caller>(closed: &Closed, shared: Arc<Shared<C>>)
 
 async fn user<C: Caller>(
     shared: Arc<Shared<C>>,
-    number: u64,
+    user: u64,
     think_time: Duration,
     numbers: Arc<AtomicU64>,
     counted: Arc<AtomicU64>,
 ) {
     while shared.timing.is_sending() {
         let now = Instant::now();
+        let Some(number) = shared.timing.take_call(now, numbers.fetch_add(1, Relaxed)) else { break };
         counted.fetch_add(u64::from(shared.timing.counts(now)), Relaxed);
-        iterate(&shared, numbers.fetch_add(1, Relaxed), number, now).await;
-        if !think_time.is_zero() {
+        iterate(&shared, number, user, now).await;
+        if !think_time.is_zero() && !shared.timing.sent_all() {
             shared.timing.while_sending(tokio::time::sleep(think_time)).await;
         }
         // Calls that finish at once must not starve the other users.

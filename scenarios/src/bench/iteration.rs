@@ -12,7 +12,7 @@ use super::{
     data::DataSet,
     template::{Slot, Template},
 };
-use crate::model::{CallOperation, Closed, ListKind, Load, LoadOperation, Shape};
+use crate::model::{CallOperation, ListKind, Load, LoadOperation, Shape};
 
 /// Maximum number of pages of a list. A server that sends the same cursor again and again has more.
 const MAX_PAGES: usize = 1_000;
@@ -113,7 +113,7 @@ impl Iterations {
             Some(*sum)
         };
         let weights = load.mix.iter().map(|entry| u64::from(entry.weight)).scan(0, sum).collect();
-        let has_users = matches!(load.shape, Shape::Closed(Closed { .. }));
+        let has_users = matches!(load.shape, Shape::Closed(_));
         let is_complete = data.is_some() || load.data.is_none();
         let data = Arc::new(data.unwrap_or_default());
         let iterations = Self { operations, weights, rows, seed: 0, data, has_users };

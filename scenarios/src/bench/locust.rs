@@ -154,7 +154,8 @@ fn users(settings: WorkerSettings) -> Result<Users, WorkerError> {
     };
     // As many connections as threads are opened at once, further ones when needed.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    load.shape = Shape::Closed(Closed { users: threads, think_time: think_time.map(mock_servers::HumanDuration) });
+    load.shape =
+        Shape::Closed(Closed { think_time: think_time.map(mock_servers::HumanDuration), ..Closed::new(threads) });
     load.duration = mock_servers::HumanDuration(RUN);
     load.warmup = None;
     let usual = if matches!(config.endpoint, client::Endpoint::Stdio(_)) { 1 } else { OPEN_CONNECTIONS };

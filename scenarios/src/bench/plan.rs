@@ -1,6 +1,6 @@
 //! A validated [`Load`] with parsed thresholds.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
 use diagnostics::Diagnostic;
 use thiserror::Error;
@@ -283,6 +283,14 @@ impl LoadPlan {
         }
     }
 
+    /// Number of measured calls after which a closed loop ends.
+    pub(super) fn calls(&self) -> Option<u64> {
+        match &self.shape {
+            Shape::Closed(closed) => closed.calls.map(NonZeroU64::get),
+            Shape::Open(_) => None,
+        }
+    }
+
     /// Whether users call again at once after a response.
     pub(super) fn is_without_pauses(&self) -> bool {
         matches!(self.shape, Shape::Closed(_)) && self.think_time() == Duration::ZERO
@@ -301,10 +309,11 @@ impl LoadPlan {
     #[must_use]
     pub fn describe_shape(&self) -> String {
         let mut parts = match &self.shape {
-            Shape::Closed(Closed { users, think_time }) => {
+            Shape::Closed(Closed { users, think_time, calls }) => {
                 let users = if *users == 1 { "1 user".to_owned() } else { format!("{users} users") };
                 let think_time = think_time.map(|time| format!("think time {time}"));
-                ["closed loop".to_owned(), users].into_iter().chain(think_time).collect::<Vec<_>>()
+                let calls = calls.map(|calls| format!("{calls} calls"));
+                ["closed loop".to_owned(), users].into_iter().chain(think_time).chain(calls).collect::<Vec<_>>()
             }
             Shape::Open(open) => {
                 let mut parts = vec!["open loop".to_owned()];

@@ -82,6 +82,9 @@ pub(super) struct Timing {
     /// Start of the measurement.
     pub(super) count_from: Instant,
     planned_end: Instant,
+    /// Number of measured calls after which the run ends, and the number of the next one.
+    calls: Option<u64>,
+    next_call: AtomicU64,
     stopped_at: OnceLock<Instant>,
     stop: CancellationToken,
     give_up: CancellationToken,
@@ -99,6 +102,8 @@ impl Timing {
             start,
             count_from,
             planned_end: count_from + plan.duration(),
+            calls: plan.calls(),
+            next_call: AtomicU64::new(0),
             stopped_at: OnceLock::new(),
             stop: CancellationToken::new(),
             give_up: CancellationToken::new(),
@@ -121,7 +126,22 @@ impl Timing {
 
     /// Whether the run was cancelled.
     pub(super) fn was_cut(&self) -> bool {
-        self.end() < self.planned_end
+        self.end() < self.planned_end && !self.sent_all()
+    }
+
+    /// The number of the iteration of a call that is due now. In a run with a limited number of calls, the measured ones are
+    /// numbered from 0, and the others with `number` after them. `None` if all were sent.
+    pub(super) fn take_call(&self, now: Instant, number: u64) -> Option<u64> {
+        match self.calls {
+            None => Some(number),
+            Some(calls) if !self.counts(now) => Some(calls.saturating_add(number)),
+            Some(calls) => Some(self.next_call.fetch_add(1, Relaxed)).filter(|call| *call < calls),
+        }
+    }
+
+    /// Whether all calls of a run with a limited number of them were sent.
+    pub(super) fn sent_all(&self) -> bool {
+        self.calls.is_some_and(|calls| self.next_call.load(Relaxed) >= calls)
     }
 
     /// Duration of the measurement.
@@ -185,10 +205,23 @@ impl Timing {
         self.progress_of(self.sent.load(Relaxed), done, errors, recent)
     }
 
+    /// The time until the end of the measurement, since the start. With a number of calls it is estimated.
+    fn expected(&self, elapsed: Duration) -> Duration {
+        let planned = self.planned_end.saturating_duration_since(self.start);
+        let warmup = self.count_from.saturating_duration_since(self.start);
+        match (self.calls, self.next_call.load(Relaxed)) {
+            (Some(calls), sent @ 1..) => {
+                let left = calls.saturating_sub(sent) as f64 / sent as f64;
+                planned.min(elapsed + elapsed.saturating_sub(warmup).mul_f64(left.min(1e6)))
+            }
+            _ => planned,
+        }
+    }
+
     /// The progress with the counters of a driver that counts itself.
     pub(super) fn progress_of(&self, sent: u64, done: u64, errors: u64, recent: Option<RecentLatency>) -> Progress {
         let sent = sent.max(done);
-        let planned = self.planned_end.saturating_duration_since(self.start);
-        Progress { elapsed: self.start.elapsed(), planned, sent, done, errors, in_flight: sent - done, recent }
+        let elapsed = self.start.elapsed();
+        Progress { elapsed, planned: self.expected(elapsed), sent, done, errors, in_flight: sent - done, recent }
     }
 }

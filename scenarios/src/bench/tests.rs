@@ -1,8 +1,11 @@
 //! The engine against callers that stall, fail and hang, on paused time.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+use std::{
+    num::NonZeroU64,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 use mock_servers::HumanDuration;
@@ -45,7 +48,7 @@ fn open(rate: f64) -> Shape {
 }
 
 fn users(users: usize) -> Shape {
-    Shape::Closed(Closed { users, think_time: None })
+    Shape::Closed(Closed::new(users))
 }
 
 /// A load of ten seconds without a warm-up.
@@ -319,6 +322,30 @@ async fn tells_progress_every_second_and_at_the_end() {
     assert_eq!((elapsed.as_secs(), errors), (2, 10));
     assert!((40..=41).contains(&sent) && in_flight == sent - done && (10..=11).contains(&in_flight), "{:?}", told[1]);
     assert_eq!((told[10].sent, told[10].done, told[10].in_flight), (200, 200, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn ends_after_a_number_of_measured_calls() {
+    let calls = |calls| Closed { calls: NonZeroU64::new(calls), ..Closed::new(3) };
+    let limited = Load { warmup: Some(HumanDuration(Duration::from_secs(1))), ..load(Shape::Closed(calls(7))) };
+    let numbers = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&numbers);
+    let result = run_load(&limited, move |n| {
+        seen.lock().unwrap().push(n);
+        after(400)
+    })
+    .await;
+    assert_eq!((result.offered, result.sent, result.succeeded, result.unfinished), (7, 7, 7, 0), "{result:?}");
+    // The calls of the warm-up end after 1.2 s, and three rounds of three users follow.
+    assert_eq!(result.counted_ms, 200 + 3 * 400);
+    assert!(!warned(&result, "cancelled") && !warned(&result, "were sent in"), "{:?}", result.warnings);
+    let mut numbers = std::mem::take(&mut *numbers.lock().unwrap());
+    numbers.sort_unstable();
+    // Each row of data belongs to one measured call.
+    assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+    let result = run_load(&load(Shape::Closed(calls(100))), |_| after(1_000)).await;
+    assert_eq!((result.counted_ms, result.sent), (10_000, 30));
+    assert!(warned(&result, "30 of 100 calls were sent in 10s"), "{:?}", result.warnings);
 }
 
 #[tokio::test(start_paused = true)]

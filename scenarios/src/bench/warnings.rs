@@ -1,5 +1,6 @@
 //! Warnings about measurements that are misleading, with advice. Pure functions of the figures.
 
+use mock_servers::HumanDuration;
 use reports::model::Generator;
 
 use super::{
@@ -26,7 +27,8 @@ pub(super) struct Run<'a> {
 
 /// The warnings that apply, the most severe first.
 pub(super) fn warnings(run: &Run<'_>) -> Vec<String> {
-    let all = [cut, nothing_counted, all_failed, not_sent, not_achieved, ages, lag, busy, omission, few_samples];
+    let all =
+        [cut, out_of_time, nothing_counted, all_failed, not_sent, not_achieved, ages, lag, busy, omission, few_samples];
     let mut warnings: Vec<String> = all.into_iter().filter_map(|warning| warning(run)).collect();
     if cfg!(debug_assertions) {
         warnings.push("measured with a debug build; results are not meaningful; build with `--release`".to_owned());
@@ -43,6 +45,12 @@ fn cut(run: &Run<'_>) -> Option<String> {
             run.plan.duration().as_secs_f64()
         )
     })
+}
+
+fn out_of_time(run: &Run<'_>) -> Option<String> {
+    let calls = run.plan.calls().filter(|calls| !run.cut && run.figures.sent < *calls)?;
+    let duration = HumanDuration(run.plan.duration());
+    Some(format!("{} of {calls} calls were sent in {duration}; raise `duration`", run.figures.sent))
 }
 
 fn nothing_counted(run: &Run<'_>) -> Option<String> {

@@ -1,6 +1,6 @@
 //! The load of a scenario. `crate::bench` executes it.
 
-use std::{fmt, path::PathBuf, str::FromStr};
+use std::{fmt, num::NonZeroU64, path::PathBuf, str::FromStr};
 
 use mock_servers::HumanDuration;
 use schemars::JsonSchema;
@@ -155,6 +155,17 @@ pub struct Closed {
     /// Pause of a user between a response and the next call [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_time: Option<HumanDuration>,
+    /// Number of measured calls after which the load ends, before its `duration` is over [default: none].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<NonZeroU64>,
+}
+
+impl Closed {
+    /// Users without pauses, until the end of the load.
+    #[must_use]
+    pub fn new(users: usize) -> Self {
+        Self { users, think_time: None, calls: None }
+    }
 }
 
 /// An open loop. It has either `rate` or `stages`.

@@ -118,7 +118,7 @@ fn load(arguments: &Arguments, limits: &Limits) -> Result<Load, ToolError> {
         }
         (_, Some(rate)) if rate > limits.rate => return Err(ToolError::over_limit("a rate", rate, limits.rate)),
         (_, Some(rate)) => Shape::Open(Open { rate: Some(rate), max_in_flight: Some(limits.users), ..Open::default() }),
-        (users, None) => Shape::Closed(Closed { users: users.map_or(1, NonZeroUsize::get), think_time: None }),
+        (users, None) => Shape::Closed(Closed::new(users.map_or(1, NonZeroUsize::get))),
     };
     Ok(Load {
         arguments: arguments.arguments.clone(),

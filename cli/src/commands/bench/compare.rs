@@ -144,7 +144,7 @@ pub(super) fn run(args: &Args) -> CommandResult {
 
 fn load(args: &Args) -> Result<Load, CommandError> {
     let mut load = args.load.clone();
-    if load.stages.is_empty() {
+    if load.stages.is_empty() && load.calls.is_none() {
         load.duration.get_or_insert(HumanDuration::from_millis(1_000));
     }
     load.warmup.get_or_insert(HumanDuration::from_millis(200));

@@ -55,9 +55,10 @@ pub(super) struct Args {
 
 /// Searches for the highest rate.
 pub(super) fn run(args: &Args) -> CommandResult {
-    if args.load.rate.is_some() || args.load.users.is_some() || !args.load.stages.is_empty() {
+    let LoadArgs { rate, users, calls, stages, .. } = &args.load;
+    if rate.is_some() || users.is_some() || calls.is_some() || !stages.is_empty() {
         return Err(CommandError::input(anyhow!("a search chooses the rates itself"))
-            .with_help("use `--from` and `--to` instead of `--rate`, `--users` and `--stages`"));
+            .with_help("use `--from` and `--to` instead of `--rate`, `--users`, `--calls` and `--stages`"));
     }
     let base = args.load.load()?;
     let mut search = RateSearch::new(args.from, args.to, args.precision).map_err(CommandError::input)?;

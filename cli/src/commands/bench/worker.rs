@@ -60,6 +60,10 @@ pub(crate) struct Args {
     /// Timeout of a call [default: 60s].
     #[arg(long)]
     timeout: Option<HumanDuration>,
+    /// HTTP/2 instead of HTTP/1.1: many calls share a connection. Over TLS it is negotiated (ALPN), otherwise the server must
+    /// accept it with prior knowledge.
+    #[arg(long)]
+    http2: bool,
     /// Text that the result of each call contains; a call with another result fails.
     #[arg(long, value_name = "TEXT")]
     expect_text: Option<String>,
@@ -89,13 +93,14 @@ fn address(text: &str) -> Result<String, String> {
 impl Args {
     fn settings(&self) -> Result<WorkerSettings, CommandError> {
         // The master decides about users and duration.
-        let shape = Shape::Closed(Closed { users: 1, think_time: None });
+        let shape = Shape::Closed(Closed::new(1));
         let load = Load {
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
             mix: self.mix.clone(),
             steps: self.step.clone(),
             data: self.data.clone(),
+            http2: self.http2,
             timeout: self.timeout,
             ..Load::new("", shape, HumanDuration::from_millis(1))
         };

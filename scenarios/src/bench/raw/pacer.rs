@@ -229,7 +229,7 @@ impl Pacer {
     /// What to do now.
     pub(super) fn next(&mut self, now: Instant) -> Next {
         self.update_users(now);
-        if now >= self.timing.end() {
+        if now >= self.timing.end() || self.timing.sent_all() {
             return Next::End;
         }
         let (n, user, intended) = match &mut self.source {
@@ -244,11 +244,11 @@ impl Pacer {
                         None => return Next::Full,
                     }
                 }
+                let Some(n) = self.timing.take_call(now, *next) else { return Next::End };
                 let user = ready.pop().unwrap_or_else(|| {
                     *next_user += self.step;
                     *next_user - self.step
                 });
-                let n = *next;
                 *next += self.step;
                 (n, user, now)
             }

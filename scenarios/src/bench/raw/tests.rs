@@ -107,6 +107,19 @@ async fn counts_how_calls_end_by_kind_in_both_eras() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn ends_after_a_number_of_measured_calls() {
+    let (mock, config) = mock("2026-07-28").await;
+    for http2 in [false, true] {
+        let more = json!({ "shape": { "closed": { "users": 3, "calls": 1_000 } }, "duration": "1h", "http2": http2 });
+        let result = run_load(&config, &load("echo", "{{iteration}}", &more)).await;
+        assert_eq!((result.offered, result.sent, result.succeeded), (1_000, 1_000, 1_000), "{result:?}");
+        assert!(result.counted_ms < 30_000 && result.achieved_rate > 30.0, "{result:?}");
+        assert!(!result.warnings.iter().any(|warning| warning.contains("cancelled")), "{:?}", result.warnings);
+    }
+    mock.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_open_loop_opens_the_connections_that_it_needs() {
     let (mock, config) = mock("2026-07-28").await;
     let shape = json!({ "shape": { "open": { "rate": 400 } }, "duration": "500ms" });

@@ -61,7 +61,7 @@ fn result(points: usize, interval_ms: u64) -> LoadResult {
 }
 
 fn plan(threshold: &str) -> LoadPlan {
-    let shape = Shape::Closed(Closed { users: 1, think_time: None });
+    let shape = Shape::Closed(Closed::new(1));
     let mut load = Load::new("echo", shape, mock_servers::HumanDuration::from_millis(1_000));
     load.thresholds = vec![threshold.to_owned()];
     LoadPlan::new(&load).unwrap()
