@@ -3,7 +3,7 @@
 //! [`setup`] connects with the built-in client, which negotiates revision and session and looks up the tool. The workers
 //! then send copies of one encoded request, in threads of their own: one connection per call in flight over HTTP/1.1,
 //! few connections with many calls in flight over HTTP/2, or one process with many calls in flight. They verify each
-//! response, and share nothing until they finish.
+//! response, and share nothing until they finish, except the number of the next call where the load ends after some.
 
 mod events;
 mod http;
