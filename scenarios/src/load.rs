@@ -151,7 +151,7 @@ fn explain_step(error: Diagnostic, other: &str) -> Diagnostic {
 }
 
 /// Replaces the scripts of the servers by complete ones, with the profiles that they extend. Validation has rejected
-/// unknown profiles. The path of data becomes relative to the working directory.
+/// unknown profiles. The path of data becomes relative to the working directory. Each repetition of a step becomes a step.
 fn resolved(mut scenario: Scenario, file: &str) -> Scenario {
     if let Some(data) = scenario.load.as_mut().and_then(|load| load.data.as_mut())
         && let Some(directory) = Path::new(file).parent()
@@ -162,6 +162,9 @@ fn resolved(mut scenario: Scenario, file: &str) -> Scenario {
         if let Ok(whole) = profile::resolve(script.clone()) {
             *script = whole;
         }
+    }
+    if let Steps::Client(steps) = &mut scenario.steps {
+        *steps = std::mem::take(steps).into_iter().flat_map(ClientStep::repeated).collect();
     }
     scenario
 }

@@ -32,8 +32,8 @@ pub use authorization::{Authorization, TokenGrant};
 pub use axes::{Revision, Subject, Transport};
 pub use byte_size::ByteSize;
 pub use client_step::{
-    Await, Call, ClientStep, Command, Complete, Connect, Finish, GetPrompt, List, LogLevel, ResourceStep, Search,
-    SetRoots,
+    Await, Call, ClientStep, Command, Complete, Connect, Finish, GetPrompt, List, LogLevel, Reconnect, ResourceStep,
+    Search, SetRoots,
 };
 pub use expect::{
     EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, UsageExpectation,
@@ -76,6 +76,9 @@ pub struct Scenario<S = Steps> {
     /// Tags to select by.
     #[serde(default)]
     pub tags: Vec<String>,
+    /// Whether the scenario runs only if a name, an area or a tag selects it: for one that takes long [default: false].
+    #[serde(default)]
+    pub only_if_selected: bool,
     /// The requirement that the expectations test: an id of `scenarios/requirements/register` [default: none, so a failed
     /// expectation cites the scenario itself].
     #[serde(default)]
@@ -148,6 +151,7 @@ impl<S> Scenario<S> {
             subject: self.subject,
             official: self.official,
             tags: self.tags,
+            only_if_selected: self.only_if_selected,
             requirement: self.requirement,
             revisions: self.revisions,
             transports: self.transports,

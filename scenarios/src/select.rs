@@ -138,8 +138,13 @@ impl Selection {
                 });
             }
         }
-        let matches_all =
-            |case: &Case| selectors.iter().all(|kind| kind.selectors.iter().any(|selector| (selector.matches)(case)));
+        // A command that only lists has no runner, and shows every scenario.
+        let is_by_name = !(self.names.is_empty() && self.areas.is_empty() && self.tags.is_empty());
+        let leaves_out = |case: &Case| self.runner.is_some() && case.scenario.only_if_selected && !is_by_name;
+        let matches_all = |case: &Case| {
+            selectors.iter().all(|kind| kind.selectors.iter().any(|selector| (selector.matches)(case)))
+                && !leaves_out(case)
+        };
         let some = !cases.is_empty();
         let picked: Vec<Case> = cases.into_iter().filter(matches_all).collect();
         if picked.is_empty() && some {

@@ -40,7 +40,7 @@ const fn step(name: &'static str, program: Option<Program>, arguments: &'static 
     Step { name, program, arguments, optional: false }
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     step("format", None, &["fmt", "--all", "--check"]),
     step("lints", None, &["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]),
     step("build", None, &["test", "--workspace", "--no-run"]),
@@ -48,6 +48,8 @@ const STEPS: [Step; 9] = [
     // Without `--all-targets`: unit, integration and documentation tests, and the examples that tests start.
     step("tests", None, &["test", "--workspace"]),
     step("conformance", Some(Program::Product), &["conformance"]),
+    // With the scenario that the catalog leaves out because it takes long.
+    step("load on clients", Some(Program::Product), &["conformance", "client-load/*"]),
     step("features", Some(Program::Devtools), &["features"]),
     step("requirements", Some(Program::Devtools), &["requirements"]),
     step("mutants", Some(Program::Devtools), &["prove"]),

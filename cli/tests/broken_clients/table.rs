@@ -595,6 +595,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(HoardsMemory, "client-load/notification-flood@streamable-http@2025-11-25", "expect.usage.memory"),
     fails(HoardsMemory, "client-load/huge-result@stdio@2025-11-25", "expect.usage.memory"),
     fails(HoardsMemory, "client-load/many-sessions@streamable-http@2025-11-25", "expect.usage.memory"),
+    fails(HoardsMemory, "client-load/thousand-sessions@streamable-http@2025-11-25", "expect.usage.memory"),
     // Processes.
     fails(LeavesServer, "orphans/ignores-closed-input@stdio@2025-11-25", "no-process-left"),
     warns(DisconnectsLate, "orphans/normal-close@stdio@2025-11-25", "expect.processes.gone_after_disconnect"),

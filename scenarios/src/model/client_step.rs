@@ -42,7 +42,7 @@ pub enum ClientStep {
     /// Disconnect from one server, or all. Value: `{ ended }`, whose content no rule prescribes.
     Disconnect(Target),
     /// Disconnect, then connect to the same server again. Value: that of `connect`.
-    Reconnect(Target),
+    Reconnect(Reconnect),
     /// Replace the user's roots. Value: null.
     Roots(SetRoots),
     /// List the resources of a server, all pages. Value: `{ resources: [..] }`, as the server sent them.
@@ -164,11 +164,8 @@ impl ClientStep {
             Self::Complete(step) => &step.expect,
             Self::LogLevel(step) => &step.expect,
             Self::Resources(step) | Self::ResourceTemplates(step) | Self::Prompts(step) => &step.expect,
-            Self::Refresh(step)
-            | Self::Disconnect(step)
-            | Self::Reconnect(step)
-            | Self::LogIn(step)
-            | Self::Die(step) => &step.expect,
+            Self::Reconnect(step) => &step.expect,
+            Self::Refresh(step) | Self::Disconnect(step) | Self::LogIn(step) | Self::Die(step) => &step.expect,
         }
     }
 
@@ -193,14 +190,40 @@ impl ClientStep {
             Self::Complete(step) => &mut step.expect,
             Self::LogLevel(step) => &mut step.expect,
             Self::Resources(step) | Self::ResourceTemplates(step) | Self::Prompts(step) => &mut step.expect,
-            Self::Refresh(step)
-            | Self::Disconnect(step)
-            | Self::Reconnect(step)
-            | Self::LogIn(step)
-            | Self::Die(step) => &mut step.expect,
+            Self::Reconnect(step) => &mut step.expect,
+            Self::Refresh(step) | Self::Disconnect(step) | Self::LogIn(step) | Self::Die(step) => &mut step.expect,
         } = Expect::default();
         step
     }
+
+    /// The steps that a client gets for this one of a file: [`Reconnect::times`] steps, or the step itself.
+    pub(crate) fn repeated(self) -> Vec<Self> {
+        let times = match &self {
+            Self::Reconnect(step) => step.times.unwrap_or(1) as usize,
+            _ => 1,
+        };
+        let step = match self {
+            Self::Reconnect(step) => Self::Reconnect(Reconnect { times: None, ..step }),
+            step => step,
+        };
+        vec![step; times]
+    }
+}
+
+/// Disconnect from one server, and connect to it again.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reconnect {
+    /// The server [default: the only one].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// How many such steps the client gets, up to 10,000 [default: 1]. A client never sees this key: each time is a step of
+    /// its own, with an index of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<u32>,
+    /// The expected outcome, of each step.
+    #[serde(skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
 }
 
 /// Connect to one server.

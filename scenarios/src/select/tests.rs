@@ -60,6 +60,21 @@ fn several_of_a_kind_widen_and_kinds_narrow() {
 }
 
 #[test]
+fn a_run_without_a_name_an_area_or_a_tag_leaves_out_what_runs_only_if_selected() {
+    let long = "subject: client\ntransports: [stdio]\nrevisions: [2025-11-25]";
+    let scenarios =
+        [scenario("a/quick", long), scenario("a/long", &format!("{long}\ntags: [large]\nonly_if_selected: true"))];
+    let count = |selection: Selection| Plan::new(scenarios.clone(), &selection, 0).map(|plan| plan.cases.len()).ok();
+    let run = |names: &[&str]| Selection { runner: Some(Runner::Conformance), ..self::names(names) };
+    assert_eq!(count(run(&[])), Some(1));
+    assert_eq!(count(Selection { transports: vec![Transport::Stdio], ..run(&[]) }), Some(1));
+    assert_eq!(count(run(&["a/*"])), Some(2));
+    assert_eq!(count(Selection { areas: vec!["a".to_owned()], ..run(&[]) }), Some(2));
+    assert_eq!(count(Selection { tags: vec!["large".to_owned()], ..run(&[]) }), Some(1));
+    assert_eq!(count(Selection::default()), Some(2));
+}
+
+#[test]
 fn areas_tags_and_subjects_are_exact() {
     let area = Selection { areas: vec!["lists".to_owned()], ..Selection::default() };
     assert_eq!(select(&area).map(|cases| cases.len()), Ok(2));

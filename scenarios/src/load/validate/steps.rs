@@ -15,6 +15,9 @@ use crate::model::{Call, ClientStep, Finish, HttpStep, Input, Request, ServerSte
 /// The HTTP methods that a step may send (RFC 9110, 9.1; RFC 5789).
 const HTTP_METHODS: [&str; 8] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
 
+/// The most repetitions of a step: the number of steps that a client can be told without being a load by itself.
+const MOST_TIMES: u32 = 10_000;
+
 pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     let list = case.root.key("steps");
     if case.scenario.steps.is_empty() && list.is_array() {
@@ -70,10 +73,8 @@ fn server(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &m
         ClientStep::Call(call) | ClientStep::Start(call) => (&call.server, !call.qualified),
         ClientStep::List(step) => (&step.server, false),
         ClientStep::Await(step) => (&step.server, false),
-        ClientStep::Refresh(step)
-        | ClientStep::Disconnect(step)
-        | ClientStep::Reconnect(step)
-        | ClientStep::Die(step) => (&step.server, false),
+        ClientStep::Reconnect(step) => (&step.server, false),
+        ClientStep::Refresh(step) | ClientStep::Disconnect(step) | ClientStep::Die(step) => (&step.server, false),
         ClientStep::Resources(step)
         | ClientStep::ResourceTemplates(step)
         | ClientStep::Prompts(step)
@@ -122,6 +123,10 @@ fn agent_step(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings
 fn client_step(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     match step {
         ClientStep::Connect(step) => findings.not_zero(spot.key("timeout"), step.timeout),
+        ClientStep::Reconnect(step) if step.times.is_some_and(|times| !(1..=MOST_TIMES).contains(&times)) => {
+            let message = format!("`times` is not between 1 and {MOST_TIMES}");
+            findings.value(spot.key("times"), message, "write a number of repetitions in this range, or remove it");
+        }
         ClientStep::Call(call) | ClientStep::Start(call) => check_call(call, spot, findings),
         ClientStep::Await(step) => wait(case, spot, step.within, findings),
         ClientStep::Complete(step) if step.prompt.is_some() == step.template.is_some() => {
