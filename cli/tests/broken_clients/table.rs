@@ -381,6 +381,8 @@ pub(crate) const ROWS: &[Row] = &[
     warns(KeepsStaleLists, "drift/lifetime-over@streamable-http@2026-07-28", "steps[2].list.values[0]"),
     warns(KeepsStaleLists, "drift/lifetime-negative@stdio@2026-07-28", "steps[2].list.values[0]"),
     warns(KeepsStaleLists, "drift/lifetime-absent@stdio@2026-07-28", "steps[2].list.values[0]"),
+    fails(TakesAnyResultType, "tasks/undeclared@stdio@2026-07-28", "tasks-extension-declared"),
+    fails(TakesAnyResultType, "tasks/undeclared@streamable-http@2026-07-28", "tasks-extension-declared"),
     fails(AnswersUndeclared, "client-features/undeclared@stdio@2025-11-25", "features-are-declared"),
     fails(AnswersUndeclared, "client-features/undeclared@streamable-http@2025-06-18", "features-are-declared"),
     fails(AnswersUndeclared, "client-features/undeclared-url@stdio@2025-11-25", "undeclared-mode-rejected"),

@@ -151,10 +151,16 @@ impl Connection {
         self.send(method, params, None).await?.response(&timeouts).await.and_then(|result| self.with_known_type(result))
     }
 
-    /// Rejects a result with a `resultType` that the client does not know (2026-07-28, basic, "Responses").
+    /// Rejects a result with a `resultType` that the client does not know, or that belongs to an extension which it did not
+    /// declare (2026-07-28, basic, "Responses").
     pub(super) fn with_known_type(&self, result: Value) -> Result<Value, CallError> {
         let kind = result.get("resultType").and_then(Value::as_str).unwrap_or("complete");
-        if !self.rules().input_rounds || ["complete", "input_required", "task"].contains(&kind) {
+        let is_known = match kind {
+            "complete" | "input_required" => true,
+            "task" => self.inner.dispatcher.support().tasks,
+            _ => false,
+        };
+        if !self.rules().input_rounds || is_known {
             return Ok(result);
         }
         Err(CallError::MalformedResult { detail: format!("`resultType` is `{kind}`, which this client does not know") })

@@ -33,7 +33,7 @@ impl HostDispatcher {
         self.link.as_ref()
     }
 
-    fn support(&self) -> HostSupport {
+    pub(crate) fn support(&self) -> HostSupport {
         self.link.as_ref().map_or(HostSupport::NONE, HostLink::support)
     }
 

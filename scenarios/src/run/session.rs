@@ -310,9 +310,10 @@ impl Judge {
 
 /// The checks that fail because of the time of a message, or because of what other sessions do meanwhile: their calls may
 /// change a list.
-const LATE_CHECKS: [&str; 7] = [
+const LATE_CHECKS: [&str; 8] = [
     "cancels-no-other-request",
     "cursors-are-stable",
+    "http-input-has-a-response",
     "last-page-has-no-cursor",
     "lists-are-independent-of-other-requests",
     "message-on-one-stream",

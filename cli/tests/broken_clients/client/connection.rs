@@ -174,7 +174,8 @@ impl Connection {
                 result => result?,
             };
             let kind = result["resultType"].as_str().unwrap_or("complete");
-            let is_known = ["complete", "input_required", "task"].contains(&kind);
+            let is_known =
+                ["complete", "input_required"].contains(&kind) || kind == "task" && self.setup.user.has_tasks();
             if self.modern && !is_known && !self.flaw.is(Defect::TakesAnyResultType) {
                 return Err(Fault::new("malformed-result", format!("the type of the result is `{kind}`")));
             }

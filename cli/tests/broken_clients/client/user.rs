@@ -19,7 +19,6 @@ pub(crate) struct User {
     described: Arc<Mutex<Value>>,
     /// How long the user takes to respond.
     delay: Option<Duration>,
-    /// Whether the client supports tasks.
     tasks: bool,
     flaw: Flaw,
 }
@@ -38,6 +37,11 @@ impl User {
         let mut described = self.described();
         described["form"] = "decline".into();
         Self { described: Arc::new(Mutex::new(described)), ..self.clone() }
+    }
+
+    /// Whether the client supports tasks.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.tasks
     }
 
     fn described(&self) -> Value {

@@ -31,6 +31,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(related_task_answered),
     },
     Check {
+        id: "undeclared-task-ignored",
+        requirement: "client/undeclared-task-ignored",
+        scope: Scope::Always,
+        expected: "without the capability for tasks, a request that asks for a task has its usual result",
+        rule: Rule::Case(metadata_ignored),
+    },
+    Check {
         id: "task-requests-without-metadata",
         requirement: "client/task-requests-without-metadata",
         scope: Scope::Always,
@@ -121,6 +128,32 @@ fn related_task_answered(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("results", "no task sent a request")
+}
+
+fn metadata_ignored(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        let Some(handshake) = session.handshake() else { continue };
+        let declared = handshake.request.params().and_then(|params| params.pointer("/capabilities/tasks/requests"));
+        let mut asked: HashMap<IdKey<'_>, u64> = HashMap::new();
+        for message in session.messages() {
+            let Some(id) = message.id_key() else { continue };
+            if !message.by_client() {
+                // `sampling/createMessage` is declared as `sampling.createMessage`.
+                let path = message.method().map(|method| format!("/{method}"));
+                let is_declared = path.is_some_and(|path| declared.and_then(|it| it.pointer(&path)).is_some());
+                if message.param("task").is_some() && !is_declared {
+                    asked.insert(id, message.seq());
+                }
+            } else if let (Some(seq), Some(result)) = (asked.get(&id), message.result()) {
+                findings.saw(message.seq());
+                if result.get("task").is_some_and(Value::is_object) {
+                    findings.fail("the result is a task, which the client does not declare", [*seq, message.seq()]);
+                }
+            }
+        }
+    }
+    findings.or_not_applicable("results", "the server asked for no task")
 }
 
 fn without_metadata(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -1,5 +1,7 @@
 //! Sessions, headers and bodies of Streamable HTTP in the handshake revisions.
 
+use serde_json::Value;
+
 use super::http::{check_status, exchanges};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
@@ -58,6 +60,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "the response to a body that is not JSON is a 4xx status",
         rule: Rule::Case(broken_json),
+    },
+    Check {
+        id: "http-input-has-a-response",
+        requirement: "transports/input-has-a-response",
+        scope: Scope::Named,
+        expected: "a body that is not a valid message has an HTTP response",
+        rule: Rule::Case(input_has_response),
     },
     Check {
         id: "http-valid-header-forms",
@@ -159,6 +168,35 @@ fn broken_json(transcript: &Transcript<'_>) -> CheckOutcome {
     let is_broken = |frame: &Frame| matches!(&frame.body, Body::Text(text) if !is_deep(text));
     let posts = exchanges(transcript, |frame| method(frame) == Some("POST") && is_broken(frame));
     check_status(posts, |status| (400..500).contains(&status))
+}
+
+/// How long a body without a response must have waited, in microseconds. A step of the scenario waits longer.
+const UNANSWERED_US: u64 = 4_000_000;
+
+fn input_has_response(transcript: &Transcript<'_>) -> CheckOutcome {
+    let last_us = transcript.evidence.frames.last().map_or(0, |frame| frame.at_us);
+    let posts = transcript.client_frames().filter(|frame| method(frame) == Some("POST") && is_invalid(frame));
+    // One that was sent shortly before the end says nothing.
+    let judged = posts.filter_map(|post| match transcript.reply(post) {
+        Some(reply) => Some((reply.seq, status(reply).is_none().then_some("the connection ended"))),
+        None if last_us >= post.at_us + UNANSWERED_US => Some((post.seq, Some("the connection stays open"))),
+        None => None,
+    });
+    Findings::from_each(judged, |ended| ended.map(|how| format!("{how} without a response")))
+        .or_not_applicable("responses", "no invalid message was posted")
+}
+
+/// Whether a body is neither a request nor a notification.
+fn is_invalid(frame: &Frame) -> bool {
+    match &frame.body {
+        Body::Json(message) => {
+            let has_valid_id = message.get("id").is_none_or(|id| id.is_string() || id.is_number());
+            let has_valid_params = message.get("params").is_none_or(Value::is_object);
+            !(message["method"].is_string() && has_valid_id && has_valid_params)
+        }
+        Body::Text(text) => !is_deep(text),
+        Body::Event(_) => false,
+    }
 }
 
 /// Whether text opens more levels than the recorder reads, so that it may be JSON.

@@ -37,6 +37,21 @@ fn responses_name_their_task() {
     fails("task-requests-without-metadata", own, "`tasks/get` has a related task");
 }
 
+#[test]
+fn metadata_of_tasks_is_ignored_without_the_capability() {
+    let id = "undeclared-task-ignored";
+    let asked = |capabilities: Value| {
+        let story = EvidenceBuilder::stdio(Revision::V2025_11_25);
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {}});
+        let story = story.client(request(0, "initialize", hello)).server(result(0, json!({"capabilities": {}})));
+        story.server(request("q", "sampling/createMessage", json!({"maxTokens": 5, "task": {"ttl": 1}})))
+    };
+    let task = || result("q", json!({"task": {"taskId": "1", "status": "working"}}));
+    fails(id, asked(json!({"sampling": {}})).client(task()), "the result is a task");
+    passes(id, asked(json!({"sampling": {}})).client(result("q", json!({"role": "assistant"}))));
+    not_applicable(id, asked(json!({"tasks": {"requests": {"sampling": {"createMessage": {}}}}})).client(task()));
+}
+
 fn poll(id: u64) -> Value {
     let mut message = modern(id, "tasks/get", json!({"taskId": "7"}));
     message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =

@@ -124,6 +124,17 @@ pub(super) fn table() -> Vec<Row> {
         let sent = Body::Text("{".to_owned());
         http().frame(Direction::ClientToServer, sent, Some(envelope("POST", &[]))).says_with(code, json!({}))
     };
+    let unanswered = |later_us: u64| {
+        let odd = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": null });
+        let mut talk = broken(400).ask(odd).ask(call("ping")).says(reply(1));
+        talk.0.frames.last_mut().expect("a frame").at_us += later_us;
+        talk
+    };
+    let closed = || {
+        let sent = Body::Text("{".to_owned());
+        let talk = http().frame(Direction::ClientToServer, sent, Some(envelope("POST", &[])));
+        talk.frame(Direction::ServerToClient, Body::Event(ConnectionEvent::ClosedByServer), None)
+    };
     let answer = || http().post(&SESSION, reply(7));
     let misplaced = || {
         let talk = http().post(&SESSION, ping(1)).post(&SESSION, ping(2));
@@ -186,6 +197,8 @@ pub(super) fn table() -> Vec<Row> {
         ),
         ("http-response-is-accepted", answer().replies(200, ""), answer().replies(202, "")),
         ("http-broken-json-is-4xx", broken(200), broken(400)),
+        ("http-input-has-a-response", unanswered(5_000_000), unanswered(3_000_000)),
+        ("http-input-has-a-response", closed(), broken(500)),
         ("http-valid-header-forms", charset(415), charset(200)),
         (
             "http-json-body-is-one-object",
