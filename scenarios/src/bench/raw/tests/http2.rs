@@ -195,7 +195,8 @@ fn the_server_counts_as_many_calls_on_as_many_connections() {
 fn users_share_connections_evenly() {
     for (users, each) in [(4, 2), (2, 1)] {
         let server = server(server::Builder::new(), |_| Reply::Silence);
-        let result = run_on(&server.address, users, 2, &json!({ "timeout": "30ms", "duration": "1ms" }));
+        // Long enough for a first call on a busy machine, and too short for a second one.
+        let result = run_on(&server.address, users, 2, &json!({ "timeout": "400ms", "duration": "300ms" }));
         assert_eq!((kinds(&result), result.sent), (vec![TIMED_OUT], users as u64), "{result:?}");
         assert_eq!(*server.seen.by_connection.lock().unwrap(), [each, each]);
     }
@@ -332,9 +333,9 @@ fn a_response_may_be_larger_than_the_windows() {
         let body = RESULT.replace("hello", &text);
         Reply::Body(200, "application/json", body)
     });
-    let result = run_on(&server.address, 8, 1, &json!({ "duration": "1ms" }));
-    assert_eq!((result.succeeded, result.errors.len()), (8, 0), "{result:?}");
-    assert!(result.bytes_received <= 8 * 3 * 1024 * 1024 + 100_000);
+    let result = run_on(&server.address, 8, 1, &json!({ "duration": "100ms" }));
+    assert!(result.succeeded >= 8 && result.errors.is_empty(), "{result:?}");
+    assert!(result.bytes_received <= result.succeeded * (3 * 1024 * 1024 + 10_000));
 }
 
 #[test]
