@@ -159,6 +159,17 @@ impl Schedule {
         self.number += self.numbers;
     }
 
+    /// The scheduled time of the next call, as [`Self::due`]. When the warm-up is over, its calls that were not sent are
+    /// dropped: they are not measured, so those that are must not wait for them.
+    pub(super) fn due_after_warmup(&mut self, warmup_end: Instant, now: Instant) -> Option<Instant> {
+        let mut due = self.due();
+        while now >= warmup_end && due.is_some_and(|due| due < warmup_end) {
+            self.advance();
+            due = self.due();
+        }
+        due
+    }
+
     fn interval(&mut self) -> f64 {
         match &mut self.random {
             None => self.step,

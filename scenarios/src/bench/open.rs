@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::{sync::Semaphore, time::Instant};
 
-use super::{Caller, Generated, LoadPlan, alarm::Alarm, iterate, shared::Shared};
+use super::{Caller, Generated, LoadPlan, alarm::Alarm, arrivals::Schedule, iterate, shared::Shared};
 
 /// Default maximum number of calls in flight.
 pub(super) const DEFAULT_IN_FLIGHT: usize = 10_000;
@@ -17,7 +17,8 @@ pub(super) async fn generate<C: Caller>(plan: &LoadPlan, shared: Arc<Shared<C>>,
     let places = Arc::new(Semaphore::new(plan.concurrency()));
     let mut generated = Generated::default();
     let mut unblocked = timing.start;
-    while let Some(due) = schedule.due().filter(|due| *due < timing.end()) {
+    let next = |schedule: &mut Schedule| schedule.due_after_warmup(timing.count_from, Instant::now());
+    while let Some(due) = next(&mut schedule).filter(|due| *due < timing.end()) {
         if due > Instant::now() && timing.while_sending(alarm.until(due)).await.is_none() {
             break;
         }
@@ -35,6 +36,10 @@ pub(super) async fn generate<C: Caller>(plan: &LoadPlan, shared: Arc<Shared<C>>,
         };
         if !timing.is_sending() {
             break;
+        }
+        // The warm-up may have ended while the call waited.
+        if next(&mut schedule) != Some(due) {
+            continue;
         }
         generated.sent += u64::from(timing.counts(due));
         let (shared, number) = (Arc::clone(&shared), schedule.number());

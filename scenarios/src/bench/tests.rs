@@ -221,6 +221,19 @@ async fn the_warm_up_is_called_and_not_counted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn measured_calls_do_not_wait_for_those_of_the_warm_up() {
+    let shape = Shape::Open(Open { rate: Some(20.0), max_in_flight: Some(1), ..Open::default() });
+    let load = Load { warmup: Some(HumanDuration(Duration::from_secs(4))), ..load(shape) };
+    let call = async |_: u64| {
+        sleep(Duration::from_millis(500)).await;
+        Ok(())
+    };
+    let result = run_load(&load, call).await;
+    // Two calls end each second. Of the 80 of the warm-up, 72 were not sent.
+    assert_eq!((result.offered, result.sent, result.succeeded), (200, 20, 20), "{result:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_stops_answering_does_not_look_fast() {
     let start = Instant::now();
     for (timeout, least) in [(30, 29), (1, 1)] {

@@ -253,7 +253,8 @@ impl Pacer {
                 (n, user, now)
             }
             Source::Open(schedule) => {
-                let Some(due) = schedule.due().filter(|due| *due < self.timing.end()) else { return Next::End };
+                let due = schedule.due_after_warmup(self.timing.count_from, now);
+                let Some(due) = due.filter(|due| *due < self.timing.end()) else { return Next::End };
                 if due > now {
                     return Next::At(due);
                 }

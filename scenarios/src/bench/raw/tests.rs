@@ -366,6 +366,24 @@ fn a_worker_sends_its_share_of_the_schedule_and_keeps_the_scheduled_times() {
 }
 
 #[test]
+fn calls_of_the_warm_up_that_were_not_sent_are_dropped_when_it_is_over() {
+    let more = json!({ "shape": { "open": { "rate": 10 } }, "warmup": "1s", "duration": "1s" });
+    let plan = LoadPlan::new(&load("echo", "hello", &more)).unwrap();
+    let timing = Arc::new(Timing::new(&plan));
+    let start = timing.start;
+    let mut pacer = Pacer::new(&plan, Share { worker: 0, workers: 1 }, 1, timing, Arc::default());
+    let due = |tenths: u64| start + Duration::from_millis(100 * tenths);
+    let slow = call(pacer.next(due(0)));
+    assert_eq!(pacer.next(due(9)), Next::Full);
+    pacer.finished(slow, due(15), Ok(()));
+    let first = call(pacer.next(due(15)));
+    assert_eq!((first.at.iteration, first.intended), (10, due(10)));
+    pacer.finished(first, due(20), Ok(()));
+    let (generated, recorder) = pacer.finish();
+    assert_eq!((generated.offered, generated.sent, recorder.succeeded), (10, 1, 1));
+}
+
+#[test]
 fn a_closed_loop_has_as_many_calls_in_flight_as_users() {
     let (mut pacer, start) = pacer(json!({ "closed": { "users": 4 } }), 2);
     let first = call(pacer.next(start));
