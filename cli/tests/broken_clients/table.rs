@@ -292,6 +292,16 @@ pub(crate) const ROWS: &[Row] = &[
         "issuer-of-response-verified",
     ),
     fails(
+        NormalizesIssuer,
+        "authorization/issuer-in-capitals@streamable-http@2026-07-28",
+        "issuer-of-response-verified",
+    ),
+    fails(
+        NormalizesIssuer,
+        "authorization/issuer-with-an-escape@streamable-http@2026-07-28",
+        "issuer-of-response-verified",
+    ),
+    fails(
         AcceptsMissingIssuer,
         "authorization/issuer-missing@streamable-http@2026-07-28",
         "issuer-of-response-verified",

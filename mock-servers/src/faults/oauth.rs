@@ -176,6 +176,8 @@ pub enum WrongIssuer {
     TrailingSlash,
     /// The issuer with its scheme in upper case: equal only after normalization.
     UpperCase,
+    /// The issuer with the first dot of its host as an escape: equal only after normalization.
+    Escaped,
     /// Another tenant of the same origin.
     Neighbour,
     /// Exactly this text.
@@ -188,6 +190,7 @@ impl WrongIssuer {
             Self::Stranger => "https://evil.example.com".to_owned(),
             Self::TrailingSlash => format!("{issuer}/"),
             Self::UpperCase => issuer.replacen("http", "HTTP", 1),
+            Self::Escaped => issuer.replacen('.', "%2E", 1),
             Self::Neighbour => format!("{issuer}/other-tenant"),
             Self::Text(text) => text.clone(),
         }

@@ -180,7 +180,9 @@ impl OAuth {
         let expected = server["issuer"].as_str().unwrap_or_default();
         let is_accepted = match &sent {
             _ if self.flaw.is(Defect::IgnoresIssuer) => true,
-            Some(sent) if self.flaw.is(Defect::NormalizesIssuer) => sent.trim_end_matches('/') == expected,
+            Some(sent) if self.flaw.is(Defect::NormalizesIssuer) => {
+                sent.trim_end_matches('/').to_lowercase().replace("%2e", ".") == expected
+            }
             Some(sent) => sent == expected,
             None => !is_advertised || self.flaw.is(Defect::AcceptsMissingIssuer),
         };
