@@ -111,6 +111,14 @@ pub enum SelectError {
         /// The command that runs them.
         command: String,
     },
+    /// Every case that matches is of a scenario that has to be selected.
+    #[error("`{id}` runs only if a name, an area or a tag selects it; name it, as in `{command} {id}`")]
+    OnlyIfSelected {
+        /// The id of the first such scenario.
+        id: String,
+        /// The command that runs it.
+        command: &'static str,
+    },
     /// Each selector matches a case, but no case matches all kinds of selectors.
     #[error("no case matches all of the selectors; each of {kinds} alone matches some")]
     NothingInCommon {
@@ -141,12 +149,16 @@ impl Selection {
         // A command that only lists has no runner, and shows every scenario.
         let is_by_name = !(self.names.is_empty() && self.areas.is_empty() && self.tags.is_empty());
         let leaves_out = |case: &Case| self.runner.is_some() && case.scenario.only_if_selected && !is_by_name;
-        let matches_all = |case: &Case| {
-            selectors.iter().all(|kind| kind.selectors.iter().any(|selector| (selector.matches)(case)))
-                && !leaves_out(case)
-        };
+        let matches_all =
+            |case: &Case| selectors.iter().all(|kind| kind.selectors.iter().any(|selector| (selector.matches)(case)));
         let some = !cases.is_empty();
-        let picked: Vec<Case> = cases.into_iter().filter(matches_all).collect();
+        let (left_out, picked): (Vec<_>, Vec<_>) = cases.into_iter().filter(matches_all).partition(leaves_out);
+        if picked.is_empty()
+            && let Some(case) = left_out.first()
+        {
+            let command = Runner::for_scenario(&case.scenario).command();
+            return Err(SelectError::OnlyIfSelected { id: case.scenario.scenario.clone(), command });
+        }
         if picked.is_empty() && some {
             let kinds: Vec<&str> = selectors.iter().map(|kind| kind.name).collect();
             return Err(SelectError::NothingInCommon { kinds: kinds.join(", ") });

@@ -72,6 +72,10 @@ fn a_run_without_a_name_an_area_or_a_tag_leaves_out_what_runs_only_if_selected()
     assert_eq!(count(Selection { areas: vec!["a".to_owned()], ..run(&[]) }), Some(2));
     assert_eq!(count(Selection { tags: vec!["large".to_owned()], ..run(&[]) }), Some(1));
     assert_eq!(count(Selection::default()), Some(2));
+    let alone = Plan::new(scenarios[1..].to_vec(), &run(&[]), 0).map_err(|error| error.to_string());
+    let message =
+        "`a/long` runs only if a name, an area or a tag selects it; name it, as in `mcp-workbench conformance a/long`";
+    assert_eq!(alone.map(|plan| plan.cases.len()), Err(message.to_owned()));
 }
 
 #[test]
