@@ -197,16 +197,12 @@ impl ClientStep {
     }
 
     /// The steps that a client gets for this one of a file: [`Reconnect::times`] steps, or the step itself.
-    pub(crate) fn repeated(self) -> Vec<Self> {
-        let times = match &self {
-            Self::Reconnect(step) => step.times.unwrap_or(1) as usize,
-            _ => 1,
+    pub(crate) fn repeated(mut self) -> Vec<Self> {
+        let times = match &mut self {
+            Self::Reconnect(step) => step.times.take(),
+            _ => None,
         };
-        let step = match self {
-            Self::Reconnect(step) => Self::Reconnect(Reconnect { times: None, ..step }),
-            step => step,
-        };
-        vec![step; times]
+        vec![self; times.unwrap_or(1) as usize]
     }
 }
 

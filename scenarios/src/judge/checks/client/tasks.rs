@@ -35,7 +35,7 @@ pub(super) const CHECKS: &[Check] = &[
         requirement: "client/undeclared-task-ignored",
         scope: Scope::Always,
         expected: "without the capability for tasks, a request that asks for a task has its usual result",
-        rule: Rule::Case(metadata_ignored),
+        rule: Rule::Case(undeclared_task_ignored),
     },
     Check {
         id: "task-requests-without-metadata",
@@ -130,7 +130,7 @@ fn related_task_answered(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("results", "no task sent a request")
 }
 
-fn metadata_ignored(transcript: &Transcript<'_>) -> CheckOutcome {
+fn undeclared_task_ignored(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for session in transcript.sessions() {
         let Some(handshake) = session.handshake() else { continue };
