@@ -63,7 +63,7 @@ pub(crate) fn failure(error: RunError) -> CommandError {
             LoadCaseError::Plan(_)
             | LoadCaseError::NoServer(_)
             | LoadCaseError::NoRawDriver { .. }
-            | LoadCaseError::Http2 { .. }
+            | LoadCaseError::Unusable { .. }
             | LoadCaseError::Connect(LoadConnectError::UnknownTool { .. } | LoadConnectError::RejectedTool { .. }),
         ) => CommandError::input(error),
         RunError::Load(LoadCaseError::Connect(LoadConnectError::ConnectHttp2(_))) => CommandError::environment(error)

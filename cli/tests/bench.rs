@@ -162,6 +162,40 @@ fn both_drivers_call_a_process() {
     }
 }
 
+#[test]
+fn progress_over_standard_streams_is_measured_by_its_token() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("long.yaml");
+    // The second notification is about another request.
+    let script = "tools: [{ name: long, reply: { text: done } }]\non:\n  - when: { tool: long }\n    do:\n      \
+        - progress: { progress: 1 }\n      \
+        - notify: { anyway: true, method: notifications/progress, params: { progressToken: 1, progress: 1 } }\n      \
+        - fault: { delay: 30ms }\n";
+    std::fs::write(&path, script).expect("the directory is writable");
+    let path = path.display().to_string();
+    let load = ["--tool", "long", "--users", "4", "--duration", "500ms", "--warmup", "0s", "--request-progress"];
+    for (limit, passed) in [("1h", true), ("29ms", false)] {
+        let threshold = format!("notification_gap_max < {limit}");
+        let arguments = [&load[..], &["--threshold", &threshold, "--", PROGRAM, "mock", "stdio", &path]].concat();
+        let (output, result) = bench(&arguments);
+        assert_eq!(output.status.code(), Some(if passed { 0 } else { 1 }), "{result:#}");
+        let measured = &result["notifications"];
+        assert_eq!(
+            (&measured["count"], &measured["calls"]),
+            (&result["succeeded"], &result["succeeded"]),
+            "{result:#}"
+        );
+        assert!(measured["first"]["max_us"].as_u64() < result["latency"]["max_us"].as_u64(), "{result:#}");
+    }
+    let client =
+        command(&["--tool", "long", "--request-progress", "--driver", "client", "--", PROGRAM, "mock", "stdio", &path]);
+    let message = String::from_utf8_lossy(&client.stderr);
+    assert!(
+        client.status.code() == Some(2) && message.contains("`request_progress` needs the raw driver"),
+        "{message}"
+    );
+}
+
 /// Runs a command of `bench`.
 fn command(arguments: &[&str]) -> Output {
     let mut command = Command::new(PROGRAM);
@@ -368,7 +402,7 @@ fn calls_are_made_over_http2_and_errors_say_what_it_needs() {
         (&["--url", &mock.url, "--driver", "client"][..], "`http2` needs the raw driver, not `client`", 2),
         (&["--url", &mock.url, "--transport", "sse"], "cannot connect over HTTP/2", 3),
         (&["--url", &url], "HTTP/1.1 is used without `--http2`", 3),
-        (&["--", PROGRAM, "mock", "stdio", "minimal"], "cannot use HTTP/2: it needs a URL", 2),
+        (&["--", PROGRAM, "mock", "stdio", "minimal"], "cannot use `http2`: it needs a URL", 2),
     ] {
         let output = command(&[&load[..], arguments].concat());
         let stderr = String::from_utf8_lossy(&output.stderr);

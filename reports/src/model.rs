@@ -355,6 +355,9 @@ pub struct LoadResult {
     /// omission).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncorrected: Option<Latency>,
+    /// The notifications that arrived before the responses of their calls. Absent without any, and with the driver `client`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notifications: Option<NotificationResult>,
     /// The first failure of each error kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub error_samples: BTreeMap<String, ErrorSample>,
@@ -382,6 +385,21 @@ pub struct LoadResult {
     /// The operations of a mix or a sequence. Iterations that were never sent belong to none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationResult>,
+}
+
+/// Notifications before the responses of a load test. Over HTTP they are those in the event stream of the response, over stdio
+/// those about the progress of an open call. Latencies include calls that failed later.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NotificationResult {
+    /// Number of notifications.
+    pub count: u64,
+    /// Calls with at least one of them; each page of a list is one.
+    pub calls: u64,
+    /// Time from the scheduled send time of a call to its first notification.
+    pub first: Latency,
+    /// Longest time of each call without a message of the server: between two notifications, or between the last one and the
+    /// response or the timeout.
+    pub longest_gap: Latency,
 }
 
 /// Result of one operation of a load test.

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::model::{
     BaselineState, CaseEnd, CaseResult, CheckResult, ConnectionEnd, Descendant, ErrorSample, Estimate, FORMAT,
-    Generator, HistogramBucket, Latency, Level, LoadPoint, LoadResult, OperationResult, ProcessEnd, ProcessUsage,
-    ReportFrame, Requirement, Run, RunHeader, RunKind, ThresholdResult, Verdict,
+    Generator, HistogramBucket, Latency, Level, LoadPoint, LoadResult, NotificationResult, OperationResult, ProcessEnd,
+    ProcessUsage, ReportFrame, Requirement, Run, RunHeader, RunKind, ThresholdResult, Verdict,
 };
 
 pub(crate) fn header(planned: usize) -> RunHeader {
@@ -132,6 +132,21 @@ pub(crate) fn failed() -> CaseResult {
     case
 }
 
+/// Latencies of so many milliseconds.
+fn latency(millis: u64) -> Latency {
+    let us = millis * 1_000;
+    Latency {
+        min_us: us / 2,
+        mean_us: us as f64,
+        p50_us: us,
+        p90_us: us,
+        p95_us: us,
+        p99_us: us * 2,
+        p999_us: us * 3,
+        max_us: us * 3,
+    }
+}
+
 pub(crate) fn load() -> LoadResult {
     LoadResult {
         name: "tools/call echo".to_owned(),
@@ -162,6 +177,7 @@ pub(crate) fn load() -> LoadResult {
         warnings: vec!["2 calls of 200 were not sent in time: the workbench itself may be the limit".to_owned()],
         driver: "raw".to_owned(),
         uncorrected: None,
+        notifications: Some(NotificationResult { count: 412, calls: 190, first: latency(3), longest_gap: latency(40) }),
         error_samples: BTreeMap::from([(
             "http 503".to_owned(),
             ErrorSample { at_ms: 4_200, text: "HTTP 503".to_owned(), frame: Some("<h1>\u{1b}[31mno</h1>".to_owned()) },

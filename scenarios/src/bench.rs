@@ -24,6 +24,7 @@ mod generator;
 mod iteration;
 mod latencies;
 pub mod locust;
+mod notifications;
 mod open;
 mod operation;
 mod plan;
@@ -182,9 +183,11 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
     let warnings = warnings::warnings(&run);
     let mut thresholds = Vec::from_iter(rate::check(&run));
     let series = recorder.series.points();
+    let notifications = recorder.notifications.result();
     thresholds.extend(plan.thresholds().iter().map(|threshold| {
-        let over_time = threshold.evaluate_series(&series);
-        over_time.unwrap_or_else(|| evaluate(plan, threshold, &figures, &mut recorder))
+        let special = threshold.evaluate_series(&series);
+        let special = special.or_else(|| threshold.evaluate_notifications(notifications.as_ref()));
+        special.unwrap_or_else(|| evaluate(plan, threshold, &figures, &mut recorder))
     }));
     let rows = plan.iterations().rows().iter().enumerate();
     let operations = rows.map(|(row, name)| operation_result(name, recorder.operation(row), &figures)).collect();
@@ -202,6 +205,7 @@ fn finish(plan: &LoadPlan, timing: &Timing, generated: &Generated, mut recorder:
         achieved_rate: figures.achieved_rate,
         latency: figures.latency,
         uncorrected: recorder.uncorrected.summary(),
+        notifications,
         thresholds,
         warnings,
         errors: recorder.errors,

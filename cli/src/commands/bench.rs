@@ -166,6 +166,10 @@ struct LoadArgs {
     /// (ALPN), otherwise the server must accept it with prior knowledge.
     #[arg(long)]
     http2: bool,
+    /// Ask for notifications about the progress of each request (raw driver). The report has the time until the first one, and
+    /// the longest time without one.
+    #[arg(long)]
+    request_progress: bool,
     /// Values, as a JSON object, with which the user accepts each form of the server; other fields keep their defaults. Without
     /// it, the client declares no forms.
     #[arg(long, value_name = "JSON", value_parser = object)]
@@ -271,6 +275,7 @@ impl LoadArgs {
             min_rate: self.min_rate.clone(),
             driver: self.driver.map(Driver::from),
             http2: self.http2,
+            request_progress: self.request_progress,
             user: self
                 .form
                 .clone()

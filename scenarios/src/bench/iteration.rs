@@ -151,15 +151,17 @@ impl Iterations {
     /// # Errors
     /// The name of an unknown placeholder.
     pub(super) fn template(&self, params: &Map<String, Value>) -> Result<Template, String> {
-        let slot = |name: &str| {
-            let column = self.data.columns().iter().position(|column| column == name).map(Slot::Column);
-            column.or(match name {
-                "iteration" => Some(Slot::Iteration),
-                "user" if self.has_users => Some(Slot::User),
-                _ => None,
-            })
-        };
-        Template::new(&Value::Object(params.clone()), &slot)
+        Template::new(&Value::Object(params.clone()), &|name| self.slot(name))
+    }
+
+    /// The value of a placeholder.
+    pub(super) fn slot(&self, name: &str) -> Option<Slot> {
+        let column = self.data.columns().iter().position(|column| column == name).map(Slot::Column);
+        column.or(match name {
+            "iteration" => Some(Slot::Iteration),
+            "user" if self.has_users => Some(Slot::User),
+            _ => None,
+        })
     }
 
     /// The same operations, chosen with another seed.

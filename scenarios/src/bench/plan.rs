@@ -46,6 +46,7 @@ pub struct LoadPlan {
     iterations: Arc<Iterations>,
     user: Option<UserSetup>,
     http2: bool,
+    request_progress: bool,
 }
 
 /// An invalid load.
@@ -114,9 +115,11 @@ pub enum PlanError {
         /// The known placeholders.
         known: String,
     },
-    /// The load cannot use HTTP/2.
-    #[error("`http2` needs the raw driver{reason}")]
-    Http2 {
+    /// Only the raw driver supports a setting.
+    #[error("`{key}` needs the raw driver{reason}")]
+    NeedsRaw {
+        /// The key of the load.
+        key: &'static str,
         /// The rest of the sentence.
         reason: String,
     },
@@ -167,8 +170,8 @@ impl LoadPlan {
         let thresholds = load.thresholds.iter().enumerate().map(read).collect::<Result<Vec<Threshold>, _>>()?;
         let min_rate = load.min_rate.as_deref().map_or(Ok(MIN_RATE), parse_share)?;
         let iterations = Iterations::new(load, data)?;
-        if load.http2 {
-            check_http2(load, &iterations)?;
+        if let Some(key) = needs_raw(load.http2, load.request_progress) {
+            check_raw(load, &iterations, key)?;
         }
         for (index, threshold) in thresholds.iter().enumerate() {
             threshold.check_operation(iterations.rows()).map_err(|source| PlanError::Threshold { index, source })?;
@@ -190,6 +193,7 @@ impl LoadPlan {
             iterations: Arc::new(iterations),
             user: load.user.clone(),
             http2: load.http2,
+            request_progress: load.request_progress,
         })
     }
 
@@ -213,6 +217,16 @@ impl LoadPlan {
     #[must_use]
     pub fn http2(&self) -> bool {
         self.http2
+    }
+
+    /// Whether each request asks for notifications about its progress.
+    pub(super) fn request_progress(&self) -> bool {
+        self.request_progress
+    }
+
+    /// The key of the load that needs the raw driver.
+    pub(crate) fn needs_raw(&self) -> Option<&'static str> {
+        needs_raw(self.http2, self.request_progress)
     }
 
     /// When calls are sent.
@@ -330,8 +344,12 @@ impl LoadPlan {
     }
 }
 
-/// Only the raw driver sends calls over HTTP/2.
-fn check_http2(load: &Load, iterations: &Iterations) -> Result<(), PlanError> {
+fn needs_raw(http2: bool, request_progress: bool) -> Option<&'static str> {
+    http2.then_some("http2").or(request_progress.then_some("request_progress"))
+}
+
+/// Checks that the raw driver, which the key needs, can execute the load.
+fn check_raw(load: &Load, iterations: &Iterations, key: &'static str) -> Result<(), PlanError> {
     let mut operations = iterations.operations().iter().map(|operation| &operation.definition);
     let reason = if load.driver == Some(Driver::Client) {
         ", not `client`".to_owned()
@@ -342,7 +360,7 @@ fn check_http2(load: &Load, iterations: &Iterations) -> Result<(), PlanError> {
     } else {
         return Ok(());
     };
-    Err(PlanError::Http2 { reason })
+    Err(PlanError::NeedsRaw { key, reason })
 }
 
 fn check_shape(shape: &Shape) -> Result<(), PlanError> {

@@ -9,6 +9,7 @@ use tokio::{sync::mpsc, time::Instant};
 use super::{
     TIMED_OUT,
     latencies::{Latencies, add, enter, histogram, micros},
+    notifications::NotificationRecord,
     operation::{KINDS, OTHER, OperationRecord},
     series::Series,
     shared::{Record, Sample, Timing},
@@ -30,6 +31,8 @@ pub(super) struct Recorder {
     pub(super) errors: BTreeMap<String, u64>,
     /// The first failure of each kind.
     pub(super) samples: BTreeMap<String, ErrorSample>,
+    /// Notifications before the responses.
+    pub(super) notifications: NotificationRecord,
     /// Number of waiting times among the latencies.
     pub(super) ages: u64,
     /// Calls that were abandoned.
@@ -53,6 +56,7 @@ impl Recorder {
             succeeded: 0,
             errors: BTreeMap::new(),
             samples: BTreeMap::new(),
+            notifications: NotificationRecord::default(),
             ages: 0,
             abandoned: 0,
             bytes_sent: 0,
@@ -176,6 +180,7 @@ impl Recorder {
             let sample = samples.remove(&kind);
             self.fail(&kind, count, sample);
         }
+        self.notifications.merge(&other.notifications);
         self.ages += other.ages;
         self.abandoned += other.abandoned;
         self.bytes_sent += other.bytes_sent;

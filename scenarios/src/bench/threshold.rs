@@ -9,7 +9,7 @@ mod tests;
 use std::{fmt, time::Duration};
 
 use diagnostics::nearest;
-use reports::model::{Latency, LoadPoint, ProcessUsage, ThresholdResult};
+use reports::model::{Latency, LoadPoint, NotificationResult, ProcessUsage, ThresholdResult};
 use thiserror::Error;
 
 use super::{figures::LoadFigures, statistics::median};
@@ -38,6 +38,8 @@ enum Metric {
     OfferedRatio,
     RssGrowth,
     P50Drift,
+    FirstNotificationP99,
+    NotificationGapMax,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,6 +185,23 @@ impl Threshold {
         Some(self.result(passed, &measured))
     }
 
+    /// Evaluates a threshold on the notifications before the responses. `None` for other thresholds.
+    pub(super) fn evaluate_notifications(&self, measured: Option<&NotificationResult>) -> Option<ThresholdResult> {
+        let value: fn(&NotificationResult) -> u64 = match self.metric {
+            Metric::FirstNotificationP99 => |measured| measured.first.p99_us,
+            Metric::NotificationGapMax => |measured| measured.longest_gap.max_us,
+            _ => return None,
+        };
+        let (passed, measured) = match (self.limit, measured) {
+            (Limit::Time(limit), Some(measured)) => {
+                let micros = value(measured) as f64;
+                (self.operator.compare(micros, limit.as_secs_f64() * 1e6), format_us(micros))
+            }
+            _ => (false, "no call had a notification; progress needs `--request-progress`".to_owned()),
+        };
+        Some(self.result(passed, &measured))
+    }
+
     /// The operation that it is about; `None` for the whole load.
     pub(super) fn operation(&self) -> Option<&str> {
         self.operation.as_deref()
@@ -233,7 +252,7 @@ impl fmt::Display for Threshold {
 
 impl Metric {
     /// The metrics that messages list. Every other percentile is a metric too.
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 16] = [
         Self::Percentile(50_000),
         Self::Percentile(90_000),
         Self::Percentile(95_000),
@@ -248,6 +267,8 @@ impl Metric {
         Self::OfferedRatio,
         Self::RssGrowth,
         Self::P50Drift,
+        Self::FirstNotificationP99,
+        Self::NotificationGapMax,
     ];
 
     fn name(self) -> String {
@@ -262,6 +283,8 @@ impl Metric {
             Self::OfferedRatio => "offered_ratio".to_owned(),
             Self::RssGrowth => "rss_growth".to_owned(),
             Self::P50Drift => "p50_drift".to_owned(),
+            Self::FirstNotificationP99 => "first_notification_p99".to_owned(),
+            Self::NotificationGapMax => "notification_gap_max".to_owned(),
         }
     }
 
@@ -271,14 +294,16 @@ impl Metric {
             Self::Percentile(thousandths) => percentile(f64::from(thousandths) / 1_000.0)?,
             Self::Max => latency.max_us,
             Self::Min => latency.min_us,
-            // The other metrics have no limit in time.
+            // The other metrics have no limit in time, or are not about results.
             Self::Mean
             | Self::ErrorRate
             | Self::UnfinishedRate
             | Self::AchievedRate
             | Self::OfferedRatio
             | Self::RssGrowth
-            | Self::P50Drift => return Some(latency.mean_us),
+            | Self::P50Drift
+            | Self::FirstNotificationP99
+            | Self::NotificationGapMax => return Some(latency.mean_us),
         };
         Some(micros as f64)
     }
@@ -295,7 +320,9 @@ impl Metric {
             | Self::Mean
             | Self::Min
             | Self::RssGrowth
-            | Self::P50Drift => figures.error_rate(),
+            | Self::P50Drift
+            | Self::FirstNotificationP99
+            | Self::NotificationGapMax => figures.error_rate(),
         }
     }
 }

@@ -51,6 +51,9 @@ pub struct Load {
     /// flight.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub http2: bool,
+    /// Whether each request asks for notifications about its progress (`_meta.progressToken`). Needs the raw driver.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub request_progress: bool,
     /// What the user does when the server asks for a form, a URL, the model or the roots. The client declares exactly these
     /// features [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,6 +81,7 @@ impl Load {
             min_rate: None,
             driver: None,
             http2: false,
+            request_progress: false,
             user: None,
             expect: LoadExpect::default(),
         }

@@ -40,9 +40,11 @@ pub enum LoadCaseError {
         /// The reason.
         reason: String,
     },
-    /// The load cannot use HTTP/2.
-    #[error("cannot use HTTP/2: {reason}")]
-    Http2 {
+    /// The load has a key that it cannot have.
+    #[error("cannot use `{key}`: {reason}")]
+    Unusable {
+        /// The key, which is the option too, with hyphens.
+        key: &'static str,
         /// The reason.
         reason: String,
     },
@@ -80,7 +82,8 @@ pub(super) async fn load_server(
 ) -> Result<LoadResult, LoadCaseError> {
     let plan = LoadPlan::open(load)?.with_seed(settings.seed);
     if plan.http2() && matches!(config.endpoint, Endpoint::Stdio(_)) {
-        return Err(LoadCaseError::Http2 { reason: "it needs a URL, and the server is called over stdio".to_owned() });
+        let reason = "it needs a URL, and the server is called over stdio".to_owned();
+        return Err(LoadCaseError::Unusable { key: "http2", reason });
     }
     let connections = settings.connections.unwrap_or_else(|| usual_connections(&config.endpoint, &plan));
     let caller = ClientCaller::connect(config, connections, &plan).await?;
@@ -136,9 +139,9 @@ async fn choose_driver(
     plan: &LoadPlan,
 ) -> Result<Driver, LoadCaseError> {
     match (wanted, raw::supports(caller, plan)) {
-        (_, Some(reason)) if plan.http2() => {
+        (_, Some(reason)) if let Some(key) = plan.needs_raw() => {
             caller.close().await;
-            Err(LoadCaseError::Http2 { reason })
+            Err(LoadCaseError::Unusable { key, reason })
         }
         (Some(Driver::Client), _) | (None, Some(_)) => Ok(Driver::Client),
         (Some(Driver::Raw) | None, None) => Ok(Driver::Raw),

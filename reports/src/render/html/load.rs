@@ -122,14 +122,20 @@ fn operation(operation: &OperationResult) -> [String; 9] {
 }
 
 fn figures(load: &LoadResult) -> Vec<(&'static str, String)> {
-    vec![
+    let mut figures = vec![
         ("Offered", format!("{:.1}/s", load.offered_rate)),
         ("Achieved", format!("{:.1}/s", load.achieved_rate)),
         ("Calls sent", load.sent.to_string()),
         ("Succeeded", load.succeeded.to_string()),
         ("Errors", outcome::errors(load).to_string()),
         ("Unfinished", load.unfinished.to_string()),
-    ]
+    ];
+    if let Some(notified) = load.notifications {
+        figures.push(("Notifications", notified.count.to_string()));
+        figures.push(("First notification, p99", latency(notified.first.p99_us as f64)));
+        figures.push(("Longest gap", latency(notified.longest_gap.max_us as f64)));
+    }
+    figures
 }
 
 /// Names, shares of the calls that are not slower, and latencies in microseconds.

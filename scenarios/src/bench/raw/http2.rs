@@ -266,11 +266,8 @@ impl Calls {
         // The rest of the response to a call that has timed out is not needed.
         let Some(open) = self.open.get_mut(&exchange.id) else { return };
         let number = open.connection;
-        let ended = open.call.and_then(|call| {
-            let outcome = exchange.outcome(received, &mut self.verifier, call.at.operation)?;
-            open.call = None;
-            Some((call, outcome))
-        });
+        let outcome = open.call.as_mut().and_then(|call| exchange.outcome(received, &mut self.verifier, call));
+        let ended = outcome.and_then(|outcome| Some((open.call.take()?, outcome)));
         if is_over {
             self.open.remove(&exchange.id);
         } else {

@@ -1,7 +1,10 @@
 //! The outcome of a call from an HTTP response, in both versions of HTTP.
 
+use tokio::time::Instant;
+
 use crate::bench::{
     CallFailure,
+    notifications::Notified,
     raw::{
         reply::{INVALID_MESSAGE, Message, Verifier},
         response::InvalidResponse,
@@ -26,14 +29,19 @@ impl OpenRequest {
             .unwrap_or_else(|| Err(CallFailure::new(INVALID_MESSAGE, "the body is not a response").with_frame(body)))
     }
 
-    /// The outcome of the events until now, if one of them ends the call.
+    /// The outcome of the events until now, if one of them ends the call. The notifications before it are added to `notified`.
     pub(super) fn in_events(
         self,
         verifier: &mut Verifier,
+        notified: &mut Option<Notified>,
         mut next_event: impl FnMut() -> Option<Vec<u8>>,
     ) -> Option<Outcome> {
         while let Some(data) = next_event() {
             let message = self.read(verifier, &data);
+            if let Message::Notification { .. } = message {
+                Notified::add(notified, Instant::now());
+                continue;
+            }
             if let Some(outcome) = self.own(message) {
                 return Some(outcome);
             }
@@ -69,7 +77,7 @@ impl OpenRequest {
                 let text = format!("the server sent the request `{method}`; use `--driver client` to answer it");
                 Some(Err(CallFailure::new("server-request", text)))
             }
-            Message::Notification => None,
+            Message::Notification { .. } => None,
             Message::Invalid(failure) => Some(Err(failure)),
         }
     }

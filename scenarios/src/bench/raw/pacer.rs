@@ -18,6 +18,7 @@ use crate::{
         CallFailure, Generated, LoadPlan, TIMED_OUT,
         arrivals::Schedule,
         iteration::{Following, Iterations, Position},
+        notifications::Notified,
         raw::{
             share::Share,
             users::{ConstantPace, UserShare},
@@ -79,6 +80,8 @@ pub(super) struct DueCall {
     pub(super) begun: Instant,
     /// When its current request times out.
     pub(super) deadline: Instant,
+    /// The notifications about its current request.
+    pub(super) notified: Option<Notified>,
 }
 
 /// A further request of an iteration.
@@ -284,7 +287,7 @@ impl Pacer {
         Counters::add(&self.counters.sent);
         self.generated.sent += u64::from(self.counts(intended));
         let at = self.iterations.first(n, user);
-        Next::Call(DueCall { at, intended, sent: now, begun: intended, deadline: now + self.timeout })
+        Next::Call(DueCall { at, intended, sent: now, begun: intended, deadline: now + self.timeout, notified: None })
     }
 
     /// Handles the outcome of a request, and returns the next one of the iteration. The cursor of a page is in the outcome.
@@ -294,16 +297,15 @@ impl Pacer {
         now: Instant,
         outcome: Result<Option<String>, CallFailure>,
     ) -> Option<NextRequest> {
-        let deadline = now + self.timeout;
+        self.record_notifications(call, now);
+        let call = DueCall { deadline: now + self.timeout, notified: None, ..call };
         match self.iterations.follow(call.at, outcome) {
-            Following::Page(at, cursor) => {
-                Some(NextRequest { call: DueCall { at, deadline, ..call }, cursor: Some(cursor) })
-            }
+            Following::Page(at, cursor) => Some(NextRequest { call: DueCall { at, ..call }, cursor: Some(cursor) }),
             Following::Step(at) => {
                 if let Some(row) = self.iterations.row(call.at.operation).filter(|_| self.counts(call.intended)) {
                     self.recorder.record_step(row, now.saturating_duration_since(call.begun));
                 }
-                Some(NextRequest { call: DueCall { at, deadline, begun: now, ..call }, cursor: None })
+                Some(NextRequest { call: DueCall { at, begun: now, ..call }, cursor: None })
             }
             Following::End(outcome) => {
                 self.finished(call, now, outcome.map_err(Some));
@@ -340,8 +342,15 @@ impl Pacer {
 
     /// Records a call without a response within its timeout.
     pub(super) fn timed_out(&mut self, call: DueCall, now: Instant) {
+        self.record_notifications(call, now);
         let text = format!("no response within {:?}", self.timeout);
         self.finished(call, now, Err(Some(CallFailure::new(TIMED_OUT, text))));
+    }
+
+    fn record_notifications(&mut self, call: DueCall, ended: Instant) {
+        if let Some(notified) = call.notified.filter(|_| self.counts(call.intended)) {
+            self.recorder.notifications.record(notified, call.begun, ended);
+        }
     }
 
     /// Adds bytes to the traffic of the measurement.

@@ -39,7 +39,10 @@ pub(super) enum Message {
         method: String,
     },
     /// A notification.
-    Notification,
+    Notification {
+        /// The token of the request whose progress it reports.
+        progress_of: Option<u64>,
+    },
     /// Not a message.
     Invalid(CallFailure),
 }
@@ -53,9 +56,17 @@ struct Envelope<'a> {
     #[serde(borrow)]
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ProgressParams {
+    #[serde(rename = "progressToken")]
+    token: u64,
 }
 
 #[derive(Deserialize)]
@@ -118,7 +129,7 @@ impl Verifier {
         if let Some(method) = envelope.method {
             return match envelope.id {
                 Some(id) => Message::Request { id: id.get().to_owned(), method: method.into_owned() },
-                None => Message::Notification,
+                None => Message::Notification { progress_of: progress_token(&method, envelope.params) },
             };
         }
         let Some(id) = envelope.id.and_then(|id| id.get().parse().ok()) else {
@@ -198,6 +209,12 @@ impl ResultVerifier {
     }
 }
 
+/// The token of a notification about progress. Other tokens than those of the load are not numbers, or unknown ones.
+fn progress_token(method: &str, params: Option<&RawValue>) -> Option<u64> {
+    let params = params.filter(|_| method == "notifications/progress")?;
+    serde_json::from_str::<ProgressParams>(params.get()).ok().map(|params| params.token)
+}
+
 fn rpc_error(error: &RawValue) -> CallFailure {
     match serde_json::from_str::<ErrorHead<'_>>(error.get()) {
         Ok(ErrorHead { code, message }) => CallFailure::new("rpc-error", format!("error {code}: {message}")),
@@ -241,8 +258,13 @@ mod tests {
         assert!(matches!(read(&mut verifier, "{"), Message::Invalid(_)));
         assert!(matches!(
             read(&mut verifier, r#"{"jsonrpc":"2.0","method":"notifications/x"}"#),
-            Message::Notification
+            Message::Notification { progress_of: None }
         ));
+        let progress =
+            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}"#;
+        assert_eq!(read(&mut verifier, progress), Message::Notification { progress_of: Some(7) });
+        let other = progress.replace(":7,", ":\"a\",");
+        assert_eq!(read(&mut verifier, &other), Message::Notification { progress_of: None });
         let request = Message::Request { id: "\"a\"".to_owned(), method: "ping".to_owned() };
         assert_eq!(read(&mut verifier, r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#), request);
     }

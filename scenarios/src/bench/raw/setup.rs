@@ -128,16 +128,34 @@ fn requests(
     let unknown = |name: String| io::Error::other(format!("unknown placeholder `{name}`"));
     let iterations = plan.iterations();
     let encoded = iterations.operations().iter().map(|operation| {
-        let params = with_meta(operation.definition.params(), connection);
-        let first = encode(operation, iterations.template(&params).map_err(unknown)?)?;
+        let mut params = with_meta(operation.definition.params(), connection);
+        if plan.request_progress() {
+            request_progress(&mut params);
+        }
+        let slot = |name: &str| if name == OWN_ID { Some(Slot::Id) } else { iterations.slot(name) };
+        let encoded = |params, slot: &dyn Fn(&str) -> Option<Slot>| {
+            encode(operation, Template::new(&Value::Object(params), slot).map_err(unknown)?)
+        };
+        let first = encoded(params.clone(), &slot)?;
         let page = operation.list().map(|_| {
-            let slot = |name: &str| (name == "cursor").then_some(Slot::Cursor);
-            let params = Template::new(&Value::Object(page_params(params)), &slot).map_err(unknown)?;
-            encode(operation, params)
+            let slot = |name: &str| if name == "cursor" { Some(Slot::Cursor) } else { slot(name) };
+            encoded(page_params(params), &slot)
         });
         Ok(OperationRequests { first, page: page.transpose()? })
     });
     Ok(Requests::new(encoded.collect::<io::Result<_>>()?, Arc::clone(iterations.data())))
+}
+
+/// The placeholder of the id of the request. Rows of data have values, and no such name.
+const OWN_ID: &str = "id of this request";
+
+/// Asks for notifications about the progress. The token is the id of the request, which is unique in its session
+/// (2025-11-25, basic/utilities/progress, "Progress Flow").
+fn request_progress(params: &mut Map<String, Value>) {
+    let meta = params.entry("_meta").or_insert_with(|| Map::new().into());
+    if let Value::Object(meta) = meta {
+        meta.insert("progressToken".to_owned(), format!("{{{{{OWN_ID}}}}}").into());
+    }
 }
 
 fn with_meta(mut params: Map<String, Value>, connection: &Connection) -> Map<String, Value> {

@@ -22,7 +22,7 @@ use super::{
     reply::{Message, Verifier},
     request::{FIRST_ID, Requests},
 };
-use crate::bench::{CallFailure, Generated, recorder::Recorder};
+use crate::bench::{CallFailure, Generated, notifications::Notified, recorder::Recorder};
 
 /// Maximum bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
@@ -163,9 +163,10 @@ impl StdioWorker {
             let line = self.lines.input[start..start + length].trim_ascii();
             let (open, first_id) = (&self.open, self.first_id);
             let operation_of = |id| position(id, first_id).and_then(|at| Some(open.get(at)?.as_ref()?.at.operation));
-            let message = if line.is_empty() { Message::Notification } else { self.verifier.read(line, operation_of) };
+            let message = (!line.is_empty()).then(|| self.verifier.read(line, operation_of));
             pacer.traffic(now, 0, length + 1);
             start += length + 1;
+            let Some(message) = message else { continue };
             match message {
                 Message::Response { id, outcome } => {
                     let next = self.take(id).and_then(|call| pacer.responded(call, now, outcome));
@@ -174,7 +175,12 @@ impl StdioWorker {
                     }
                 }
                 Message::Request { id, method } => self.lines.respond(&id, &method),
-                Message::Notification => {}
+                Message::Notification { progress_of } => {
+                    let at = progress_of.and_then(|id| position(id, self.first_id));
+                    if let Some(Some(call)) = at.and_then(|at| self.open.get_mut(at)) {
+                        Notified::add(&mut call.notified, now);
+                    }
+                }
                 Message::Invalid(failure) => tracing::debug!(text = failure.text, "ignored an invalid line"),
             }
         }

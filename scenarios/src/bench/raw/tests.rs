@@ -107,6 +107,38 @@ async fn counts_how_calls_end_by_kind_in_both_eras() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn measures_the_notifications_before_a_response() {
+    let script: Script = serde_json::from_value(json!({
+        "tools": [{ "name": "long", "reply": { "text": "done" } }, { "name": "stuck" }],
+        "on": [
+            { "when": { "tool": "long" }, "do": [
+                { "progress": { "progress": 1, "times": 3, "every": "5ms" } }, { "fault": { "delay": "30ms" } },
+            ] },
+            { "when": { "tool": "stuck" }, "do": [{ "progress": { "progress": 1 } }, { "fault": "silence" }] },
+        ],
+    }))
+    .unwrap();
+    for (revision, http2) in [("2025-11-25", false), ("2025-11-25", true), ("2026-07-28", false), ("2026-07-28", true)]
+    {
+        let (mock, config) = start(script.clone(), revision, FrameRecorder::disabled()).await;
+        let more = |progress| json!({ "http2": http2, "request_progress": progress });
+        let result = run_load(&config, &load("long", "", &more(true))).await;
+        let measured = result.notifications.unwrap_or_else(|| panic!("{revision}, {http2}: {result:?}"));
+        assert_eq!((measured.count, measured.calls), (3 * result.succeeded, result.succeeded), "{result:?}");
+        assert!(measured.longest_gap.min_us >= 29_000 && measured.first.min_us < result.latency.unwrap().min_us);
+        let without = run_load(&config, &load("long", "", &more(false))).await;
+        assert!(without.succeeded > 0 && without.notifications.is_none(), "{without:?}");
+        // The silence of a call that times out counts, too.
+        let timeout = json!({ "http2": http2, "request_progress": true, "timeout": "80ms" });
+        let stuck = run_load(&config, &load("stuck", "", &timeout)).await;
+        let measured = stuck.notifications.unwrap();
+        assert_eq!((measured.count, stuck.errors[TIMED_OUT]), (measured.calls, measured.calls), "{stuck:?}");
+        assert!(measured.longest_gap.max_us + measured.first.max_us >= 79_000, "{measured:?}");
+        mock.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn ends_after_a_number_of_measured_calls() {
     let (mock, config) = mock("2026-07-28").await;
     for http2 in [false, true] {

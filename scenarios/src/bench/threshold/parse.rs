@@ -82,7 +82,14 @@ impl<'a> Cursor<'a> {
         let Some(length) = rest.find('}') else {
             return Err(self.error(ThresholdProblem::UnclosedOperation, place, "write it as in `p99{echo} < 50ms`"));
         };
-        if matches!(metric, Metric::OfferedRatio | Metric::RssGrowth | Metric::P50Drift) {
+        if matches!(
+            metric,
+            Metric::OfferedRatio
+                | Metric::RssGrowth
+                | Metric::P50Drift
+                | Metric::FirstNotificationP99
+                | Metric::NotificationGapMax
+        ) {
             let problem = ThresholdProblem::NotOfOperations(metric.name());
             return Err(self.error(problem, self.at..self.at + length + 2, "remove the operation"));
         }
@@ -113,9 +120,12 @@ impl<'a> Cursor<'a> {
             Metric::AchievedRate => (rate(limit), "a number of calls per second", "`100/s`"),
             Metric::P50Drift => (drift(limit), "a percentage", "`20%`"),
             Metric::RssGrowth => (growth(limit), "a size per time", "`1MB/min` or `500KB/h`"),
-            Metric::Percentile(_) | Metric::Max | Metric::Mean | Metric::Min => {
-                (time(limit), "a duration", "`50ms` or `2s`")
-            }
+            Metric::Percentile(_)
+            | Metric::Max
+            | Metric::Mean
+            | Metric::Min
+            | Metric::FirstNotificationP99
+            | Metric::NotificationGapMax => (time(limit), "a duration", "`50ms` or `2s`"),
         };
         read.ok_or_else(|| {
             let problem = match limit {

@@ -65,6 +65,26 @@ fn judges_every_metric() {
 }
 
 #[test]
+fn thresholds_on_notifications_need_some() {
+    let latency = figures().latency.unwrap();
+    let measured = NotificationResult { count: 9, calls: 3, first: latency, longest_gap: latency };
+    for (threshold, shown, passed) in [
+        ("first_notification_p99 <= 50ms", "first_notification_p99 = 50.00 ms", true),
+        ("first_notification_p99 < 50ms", "first_notification_p99 = 50.00 ms", false),
+        ("notification_gap_max < 2s", "notification_gap_max = 1.50 s", true),
+        ("notification_gap_max < 1s", "notification_gap_max = 1.50 s", false),
+    ] {
+        let threshold: Threshold = threshold.parse().unwrap();
+        let result = threshold.evaluate_notifications(Some(&measured)).unwrap();
+        assert_eq!((result.measured.as_str(), result.passed), (shown, passed));
+        let without = threshold.evaluate_notifications(None).unwrap();
+        assert!(!without.passed && without.measured.contains("no call had a notification"), "{without:?}");
+    }
+    let other: Threshold = "p99 < 1s".parse().unwrap();
+    assert_eq!(other.evaluate_notifications(Some(&measured)), None);
+}
+
+#[test]
 fn nothing_measured_does_not_hold() {
     let nothing = LoadFigures { offered: 0, sent: 0, latency: None, achieved_rate: 0.0, ..figures() };
     for threshold in ["p99 < 1s", "p99 > 1ms", "error_rate <= 1%", "offered_ratio >= 1%", "achieved_rate > 0/s"] {

@@ -55,6 +55,13 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
         let advice = "write `transports: [streamable-http]`";
         findings.key(spot.key("http2"), "HTTP/2 over other transports than `streamable-http`", advice);
     }
+    if load.request_progress
+        && case.scenario.server.is_some()
+        && transports_of(case.scenario).contains(&Transport::HttpSse)
+    {
+        let advice = "write `transports: [stdio, streamable-http]`";
+        findings.key(spot.key("request_progress"), "`request_progress` over the transport `sse`", advice);
+    }
     // A load test records no frames and executes no steps.
     for key in ["steps", "checks"] {
         if case.root.has(key) {
@@ -115,7 +122,7 @@ fn out_of_range(cause: &PlanError, load: &Load, spot: TreeCursor<'_>, findings: 
         PlanError::Stages { .. } => open,
         PlanError::Data(_) => spot.key("data"),
         PlanError::MinRate { .. } => spot.key("min_rate"),
-        PlanError::Http2 { .. } => spot.key("http2"),
+        PlanError::NeedsRaw { key, .. } => spot.key(key),
         PlanError::Schema { .. } if load.tool.is_some() => spot.key("expect").key("schema"),
         PlanError::Placeholder { .. } if load.tool.is_some() => spot.key("arguments"),
         PlanError::Schema { index, .. } | PlanError::Placeholder { index, .. } if load.mix.is_empty() => {
@@ -131,7 +138,7 @@ fn out_of_range(cause: &PlanError, load: &Load, spot: TreeCursor<'_>, findings: 
     };
     let advice = match cause {
         PlanError::Placeholder { .. } => "use a known one",
-        PlanError::Http2 { .. } => "remove it, or what needs the complete client",
+        PlanError::NeedsRaw { .. } => "remove it, or what needs the complete client",
         PlanError::Threshold { source, .. } => &source.advice,
         _ => "use a value in the range",
     };

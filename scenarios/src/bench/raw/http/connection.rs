@@ -202,7 +202,7 @@ impl Connection {
         if self.reader.head()?.content != Content::Events {
             return None;
         }
-        let outcome = self.response_in_events(self.call?.at.operation)?;
+        let outcome = self.response_in_events()?;
         let call = self.call.take()?;
         Some(Event::Partial { call, outcome })
     }
@@ -235,7 +235,7 @@ impl Connection {
         let request = self.call.map(|call| OpenRequest { id: self.id, operation: call.at.operation });
         let outcome = request.map(|request| match (head.status, head.content) {
             (200..300, Content::Events) => {
-                self.response_in_events(request.operation).unwrap_or_else(|| Err(outcome::without_response()))
+                self.response_in_events().unwrap_or_else(|| Err(outcome::without_response()))
             }
             (200..300, Content::Json) => request.in_body(&mut self.verifier, self.reader.body()),
             (status, _) => Err(request.rejected(&mut self.verifier, status, self.reader.body())),
@@ -252,8 +252,9 @@ impl Connection {
         }
     }
 
-    fn response_in_events(&mut self, operation: usize) -> Option<Outcome> {
-        let request = OpenRequest { id: self.id, operation };
-        request.in_events(&mut self.verifier, || self.reader.next_event())
+    fn response_in_events(&mut self) -> Option<Outcome> {
+        let call = self.call.as_mut()?;
+        let request = OpenRequest { id: self.id, operation: call.at.operation };
+        request.in_events(&mut self.verifier, &mut call.notified, || self.reader.next_event())
     }
 }

@@ -13,6 +13,7 @@ use crate::bench::{
     raw::{
         events::EventReader,
         outcome::{self, OpenRequest, Outcome},
+        pacer::DueCall,
         reply::Verifier,
         response::{Content, InvalidResponse, MAX_BYTES, content_of},
     },
@@ -61,11 +62,16 @@ impl Exchange {
     }
 
     /// The outcome after something arrived. `None` if the call goes on.
-    pub(super) fn outcome(&mut self, received: Received, verifier: &mut Verifier, operation: usize) -> Option<Outcome> {
-        let request = OpenRequest { id: self.id, operation };
+    pub(super) fn outcome(
+        &mut self,
+        received: Received,
+        verifier: &mut Verifier,
+        call: &mut DueCall,
+    ) -> Option<Outcome> {
+        let request = OpenRequest { id: self.id, operation: call.at.operation };
         let outcome = match (received, self.status, self.content) {
             (Received::Failed(failure), ..) => Some(Err(failure)),
-            (Received::Events, ..) => request.in_events(verifier, || self.events.next(&self.body)),
+            (Received::Events, ..) => request.in_events(verifier, &mut call.notified, || self.events.next(&self.body)),
             (Received::End, 200..300, Content::Events) => Some(Err(outcome::without_response())),
             (Received::End, 200..300, Content::Json) => Some(request.in_body(verifier, &self.body)),
             (Received::End, status, _) => Some(Err(request.rejected(verifier, status, &self.body))),
