@@ -22,6 +22,9 @@ pub struct TaskCalls {
     /// Number of further tasks of the first tool, which are not followed [default: 0].
     #[serde(default)]
     pub more: u8,
+    /// Whether to call the first tool once more, as a task with arguments that violate its schema [default: false].
+    #[serde(default)]
+    pub invalid: bool,
     /// Timeout of one task [default: 10s].
     #[serde(default)]
     pub within: Option<HumanDuration>,

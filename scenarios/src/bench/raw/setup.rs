@@ -146,7 +146,7 @@ fn requests(
     Ok(Requests::new(encoded.collect::<io::Result<_>>()?, Arc::clone(iterations.data())))
 }
 
-/// The placeholder of the id of the request. Rows of data have values, and no such name.
+/// The placeholder of the id of the request, with a name that no column of data has.
 const OWN_ID: &str = "id of this request";
 
 /// Asks for notifications about the progress. The token is the id of the request, which is unique in its session

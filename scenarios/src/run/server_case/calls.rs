@@ -293,6 +293,12 @@ pub(super) fn valid_arguments(tool: &Value) -> Option<Map<String, Value>> {
     ArgumentGenerator::new(tool.get("inputSchema")).ok()?.valid(SEED).ok()
 }
 
+/// Generated arguments that violate the schema of a tool in one place.
+pub(super) fn invalid_arguments(tool: &Value) -> Option<Map<String, Value>> {
+    let invalid = ArgumentGenerator::new(tool.get("inputSchema")).ok()?.invalid(SEED).ok()?;
+    invalid.into_iter().next().map(|one| one.arguments)
+}
+
 /// Generated arguments that the schema of a tool permits, other than these.
 pub(super) fn other_arguments(tool: &Value, than: &Value) -> Option<Value> {
     let generator = ArgumentGenerator::new(tool.get("inputSchema")).ok()?;

@@ -106,6 +106,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(cancelled_status),
     },
     Check {
+        id: "failed-call-fails-its-task",
+        requirement: "tasks/failed-call",
+        scope: Scope::Always,
+        expected: "the task of a call whose result has `isError` is failed",
+        rule: Rule::Case(failed_call),
+    },
+    Check {
         id: "failed-task-has-a-message",
         requirement: "tasks/status-message",
         scope: Scope::Always,
@@ -389,6 +396,16 @@ fn final_result(transcript: &Transcript<'_>) -> CheckOutcome {
     let judged =
         results(transcript).into_iter().filter_map(|(id, one)| Some((one.last_frame(), (ends.get(id)?.status, one))));
     Findings::from_each(judged, fault).or_not_applicable("results", NO_RESULT)
+}
+
+fn failed_call(transcript: &Transcript<'_>) -> CheckOutcome {
+    let ends = ends(transcript);
+    let failed = all_results(transcript).into_iter().filter(|(_, one)| one.result().is_some_and(has_is_error));
+    let judged = failed.filter_map(|(id, one)| Some((one.last_frame(), ends.get(id)?.status)));
+    let fault = |status: &&str| {
+        (*status == "completed").then(|| "the result has `isError`, and the status is `completed`".to_owned())
+    };
+    Findings::from_each(judged, fault).or_not_applicable("calls", "no call of a task failed")
 }
 
 fn response(one: &RequestResponse<'_>) -> String {

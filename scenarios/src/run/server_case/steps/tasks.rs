@@ -58,8 +58,16 @@ pub(super) async fn call(
                 about(peer, "tasks/get", &other).await?;
             }
         }
-        for _ in 0..if tasks.is_empty() { step.more } else { 0 } {
-            begin(peer, call.clone(), within).await?;
+        if tasks.is_empty() {
+            for _ in 0..step.more {
+                begin(peer, call.clone(), within).await?;
+            }
+            // The server may reject it, or create a task that fails.
+            if let Some(invalid) = calls::invalid_arguments(tool).filter(|_| step.invalid)
+                && let Some(id) = begin(peer, with_arguments(call, invalid), within).await?
+            {
+                follow(peer, &id, within).await?;
+            }
         }
         tasks.push(json!({ "tool": tool.get("name"), "id": id }));
     }
@@ -72,6 +80,12 @@ pub(super) async fn call(
 /// The parameters of a call with valid arguments.
 fn call_of(tool: &Value) -> Option<Map<String, Value>> {
     json!({ "name": tool.get("name")?, "arguments": calls::valid_arguments(tool)? }).as_object().cloned()
+}
+
+/// The same call with other arguments.
+fn with_arguments(mut call: Map<String, Value>, arguments: Map<String, Value>) -> Map<String, Value> {
+    call.insert("arguments".to_owned(), arguments.into());
+    call
 }
 
 /// Sends a request. A check judges an error; only the end of the connection ends the step.

@@ -33,9 +33,11 @@ fn task_calls<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'t RequestRespons
 
 pub(super) fn created(transcript: &Transcript<'_>) -> CheckOutcome {
     let declared = transcript.declares(CAPABILITY) == Some(true);
-    let calls = task_calls(transcript)
-        .into_iter()
-        .filter(|(call, support)| declared && matches!(*support, "optional" | "required") && call.result().is_some());
+    let calls = task_calls(transcript).into_iter().filter(|(call, support)| {
+        // A call that failed at once, as one with invalid arguments, was not accepted as a task.
+        let accepted = call.result().is_some_and(|result| !has_is_error(result));
+        declared && matches!(*support, "optional" | "required") && accepted
+    });
     let fault = |call: &&RequestResponse<'_>| {
         let has_task = call.result()?.get("task").is_some_and(Value::is_object);
         (!has_task).then(|| format!("the response is {}", response(call)))

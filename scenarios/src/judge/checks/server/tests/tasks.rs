@@ -246,6 +246,11 @@ fn task_rows() -> Vec<Row> {
             created("a").result("tasks/cancel", json!({ "taskId": "a" }), task("a", "cancelled")),
         ),
         (
+            "failed-call-fails-its-task",
+            outcome_of(ended(), json!({ "content": [], "isError": true })),
+            outcome_of(get(created("a"), "a", "failed"), json!({ "content": [], "isError": true })),
+        ),
+        (
             "failed-task-has-a-message",
             get(created("a"), "a", "failed"),
             created("a").result(
