@@ -3,7 +3,7 @@
 //! [`Run::passed`] decides; a test keeps both in step.
 
 use super::text;
-use crate::model::{CaseResult, Latency, LoadResult, NotificationResult, Run, ThresholdResult, Verdict};
+use crate::model::{CaseResult, Latency, LoadResult, Run, ThresholdResult, Verdict};
 
 /// `passed` or `failed`.
 pub(super) fn word(passed: bool) -> &'static str {
@@ -89,7 +89,7 @@ pub(super) fn sample(load: &LoadResult, kind: &str) -> Vec<String> {
     lines
 }
 
-/// Threads, CPU time and lateness of the load generator, the traffic, and the notifications before responses.
+/// Threads, CPU time and lateness of the load generator, and the traffic.
 pub(super) fn generator(load: &LoadResult) -> Vec<String> {
     let Some(generator) = load.generator else { return Vec::new() };
     let threads = if generator.threads == 1 { "thread" } else { "threads" };
@@ -103,18 +103,17 @@ pub(super) fn generator(load: &LoadResult) -> Vec<String> {
         line.push_str("; it was the limit");
     }
     let traffic = format!("traffic: {} bytes sent, {} received", load.bytes_sent, load.bytes_received);
-    let mut lines = vec![line];
-    lines.extend((load.bytes_sent > 0).then_some(traffic));
-    lines.extend(load.notifications.iter().flat_map(notifications));
-    lines
+    [Some(line), (load.bytes_sent > 0).then_some(traffic)].into_iter().flatten().collect()
 }
 
-fn notifications(measured: &NotificationResult) -> [String; 3] {
+/// Number and times of the notifications before responses.
+pub(super) fn notifications(load: &LoadResult) -> Vec<String> {
+    let Some(measured) = &load.notifications else { return Vec::new() };
     let percentiles = |times: &Latency| {
         let [p50, p99, max] = [times.p50_us, times.p99_us, times.max_us].map(|us| latency(us as f64));
         format!("p50 {p50}, p99 {p99}, max {max}")
     };
-    [
+    vec![
         format!("notifications: {} before the responses of {} calls", measured.count, measured.calls),
         format!("first notification: {}", percentiles(&measured.first)),
         format!("longest gap of a call: {}", percentiles(&measured.longest_gap)),

@@ -8,7 +8,7 @@ use crate::{
     histogram_log::{Distribution, Merged},
     model::{Latency, LoadResult, OperationResult, Verdict},
     render::{
-        outcome::{duration, errors, generator, latency, process, sample, word},
+        outcome::{duration, errors, generator, latency, notifications, process, sample, word},
         paint::Paint,
         text,
     },
@@ -161,7 +161,7 @@ fn push_load(out: &mut String, load: &LoadResult, width: usize, paint: Paint) {
     if kinds.len() > MAX_ERROR_KINDS {
         out.push_str(&format!("  … [{} more kinds of errors]\n", kinds.len() - MAX_ERROR_KINDS));
     }
-    for line in generator(load).into_iter().chain(process(load)) {
+    for line in generator(load).into_iter().chain(notifications(load)).chain(process(load)) {
         out.push_str(&format!("  {line}\n"));
     }
     for threshold in &load.thresholds {

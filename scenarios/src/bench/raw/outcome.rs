@@ -40,7 +40,6 @@ impl OpenRequest {
             let message = self.read(verifier, &data);
             if let Message::Notification { .. } = message {
                 Notified::add(notified, Instant::now());
-                continue;
             }
             if let Some(outcome) = self.own(message) {
                 return Some(outcome);

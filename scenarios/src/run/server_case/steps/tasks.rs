@@ -39,7 +39,9 @@ pub(super) async fn call(
     let usable = tools.iter().filter(|tool| calls::supports_tasks(tool) && policy.permits(tool).is_ok());
     let within = peer.response_timeout(Some(step.within.map_or(WITHIN, |HumanDuration(within)| within)));
     let mut tasks = Vec::new();
-    for (tool, call) in usable.filter_map(|tool| Some((tool, call_of(tool)?))).take(step.max.unwrap_or(MAX)) {
+    for (tool, call) in
+        usable.filter_map(|tool| Some((tool, call_of(tool, calls::valid_arguments)?))).take(step.max.unwrap_or(MAX))
+    {
         // The results of plain calls show what the task must return.
         if tool.pointer("/execution/taskSupport").is_some_and(|support| support == "optional") {
             for _ in 0..2 {
@@ -63,8 +65,9 @@ pub(super) async fn call(
                 begin(peer, call.clone(), within).await?;
             }
             // The server may reject it, or create a task that fails.
-            if let Some(invalid) = calls::invalid_arguments(tool).filter(|_| step.invalid)
-                && let Some(id) = begin(peer, with_arguments(call, invalid), within).await?
+            if step.invalid
+                && let Some(invalid) = call_of(tool, calls::invalid_arguments)
+                && let Some(id) = begin(peer, invalid, within).await?
             {
                 follow(peer, &id, within).await?;
             }
@@ -77,15 +80,9 @@ pub(super) async fn call(
     Ok(json!({ "tasks": tasks }))
 }
 
-/// The parameters of a call with valid arguments.
-fn call_of(tool: &Value) -> Option<Map<String, Value>> {
-    json!({ "name": tool.get("name")?, "arguments": calls::valid_arguments(tool)? }).as_object().cloned()
-}
-
-/// The same call with other arguments.
-fn with_arguments(mut call: Map<String, Value>, arguments: Map<String, Value>) -> Map<String, Value> {
-    call.insert("arguments".to_owned(), arguments.into());
-    call
+/// The parameters of a call with generated arguments.
+fn call_of(tool: &Value, arguments: fn(&Value) -> Option<Map<String, Value>>) -> Option<Map<String, Value>> {
+    json!({ "name": tool.get("name")?, "arguments": arguments(tool)? }).as_object().cloned()
 }
 
 /// Sends a request. A check judges an error; only the end of the connection ends the step.
