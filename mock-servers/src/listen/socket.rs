@@ -14,11 +14,15 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixStream},
     sync::Notify,
 };
 
 use super::Address;
+
+/// How many connections may wait to be accepted; the system may allow fewer. With the usual 128, connections that a load test
+/// opens at the same time are dropped, and each is tried again only after a second.
+const BACKLOG: u32 = 4096;
 
 /// A bound socket. Dropping it removes the file of a Unix socket.
 #[derive(Debug)]
@@ -39,7 +43,11 @@ impl ListenSocket {
     pub(super) async fn bind(address: &Address) -> io::Result<(Self, Address)> {
         match address {
             Address::Tcp(address) => {
-                let socket = TcpListener::bind(address).await?;
+                let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+                // As `TcpListener::bind` does, so that the port of a server that has just ended is free.
+                socket.set_reuseaddr(true)?;
+                socket.bind(*address)?;
+                let socket = socket.listen(BACKLOG)?;
                 let address = socket.local_addr()?;
                 Ok((Self::Tcp(socket), Address::Tcp(address)))
             }
