@@ -4,8 +4,8 @@
 //! the frames.
 
 use std::{
-    collections::BTreeMap,
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -54,6 +54,10 @@ use stdio::StdioPeer;
 use target::{headers, secrets};
 use transcript::{State, TranscriptRecorder};
 
+/// How many request ids a case has at most.
+const IDS_OF_A_CASE: i64 = 100_000;
+/// How many such ranges there are: all ids fit into 31 bits.
+const ID_RANGES: u64 = 20_000;
 /// Number of messages after which a server may end a session.
 const MANY: usize = 20;
 /// The reason of the cancellation of a request that takes longer than its test. Others test the cancellation.
@@ -128,6 +132,8 @@ pub(crate) struct Sent {
     /// What the server probably ignores too if it does not respond.
     kind: Option<String>,
     progress_token: Option<Value>,
+    /// Whether another request that waits at the same time has the same id, so that only the exchange tells the responses apart.
+    shares_id: bool,
 }
 
 /// The record of a closed connection.
@@ -166,7 +172,7 @@ impl Peer {
                 (recorder, connection)
             }
         };
-        Ok(Self {
+        let peer = Self {
             transport,
             recorder,
             revision,
@@ -180,12 +186,25 @@ impl Peer {
             unanswered: Mutex::default(),
             listed: BTreeSet::new(),
             open: BTreeMap::new(),
-        })
+        };
+        Ok(peer.numbered_for(""))
     }
 
     /// Multiplies all timeouts.
     pub(crate) fn with_leniency(mut self, factor: u32) -> Self {
         self.leniency = factor;
+        self
+    }
+
+    /// Counts request ids from a number of this case and revision, if the server serves other cases at the same time. One that
+    /// keeps the requests of all clients in one table would confuse those of cases that happen to overlap;
+    /// `server/http-equal-ids` shows that in every run.
+    pub(crate) fn numbered_for(mut self, scenario: &str) -> Self {
+        if !matches!(self.transport, PeerTransport::Stdio(_)) {
+            let mut hasher = DefaultHasher::new();
+            (scenario, self.revision).hash(&mut hasher);
+            self.next_id = 1 + i64::try_from(hasher.finish() % ID_RANGES).unwrap_or_default() * IDS_OF_A_CASE;
+        }
         self
     }
 
@@ -317,7 +336,7 @@ impl Peer {
         if request.method == "resources/unsubscribe" {
             self.slow_calls.expect_late(AFTER_UNSUBSCRIBE);
         }
-        Ok(Sent { id, exchange, since, at_us, method: request.method, kind, progress_token })
+        Ok(Sent { id, exchange, since, at_us, method: request.method, kind, progress_token, shares_id: false })
     }
 
     /// Sends a request and returns the complete response.

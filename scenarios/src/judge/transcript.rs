@@ -207,6 +207,13 @@ impl<'a> Transcript<'a> {
 
     fn indexed_requests(&self) -> &Requests<'a> {
         self.requests.get_or_init(|| {
+            let is_single = |message: &Message<'a>| message.json.is_object() && message.is_request();
+            let single = || self.client_messages().filter(is_single);
+            let asked_on: HashSet<(&str, u64, IdKey<'_>)> = single()
+                .filter_map(|request| {
+                    Some((request.frame.server.as_str(), request.frame.connection, request.id_key()?))
+                })
+                .collect();
             // Each connection to a server has ids of its own, which may be those of another server.
             let mut responses: HashMap<(&str, IdKey<'_>), Vec<Message<'a>>> = HashMap::new();
             let mut responses_on: HashMap<(&str, u64, IdKey<'_>), Vec<Message<'a>>> = HashMap::new();
@@ -215,8 +222,13 @@ impl<'a> Transcript<'a> {
             for message in self.server_messages().filter(Message::may_be_response) {
                 let Some(id) = message.id_key() else { continue };
                 let server = message.frame.server.as_str();
+                let on = (server, message.frame.connection, id);
+                responses_on.entry(on).or_default().push(message);
+                // It belongs to the request on its own connection, also if another client used the same id.
+                if asked_on.contains(&on) {
+                    continue;
+                }
                 responses.entry((server, id)).or_default().push(message);
-                responses_on.entry((server, message.frame.connection, id)).or_default().push(message);
                 if let Some(text) = id_text(message.id()) {
                     by_text.entry((server, text)).or_default().push(message);
                 }
@@ -226,8 +238,7 @@ impl<'a> Transcript<'a> {
                 responses.get(responses.partition_point(|response| response.seq() <= seq)).copied()
             };
             let (mut all, mut by_method) = (Vec::new(), HashMap::<_, Vec<usize>>::new());
-            let single = self.client_messages().filter(|message| message.json.is_object() && message.is_request());
-            for request in single.filter(|message| !matches!(message.frame.json(), Some(Value::Array(_)))) {
+            for request in single().filter(|message| !matches!(message.frame.json(), Some(Value::Array(_)))) {
                 let (Some(id), Some(method)) = (request.id_key(), request.method()) else { continue };
                 let server = request.frame.server.as_str();
                 let same = after(responses_on.get(&(server, request.frame.connection, id)), request.seq());

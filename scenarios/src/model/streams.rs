@@ -40,7 +40,8 @@ pub struct ConcurrentRequest {
     #[serde(default)]
     pub id: Option<Value>,
     /// HTTP headers that replace those of a conforming client (Streamable HTTP only). With the session `[session 2]` the
-    /// request belongs to the session that an earlier step `listen` opened, and is not sent if there is none.
+    /// request belongs to the session that an earlier step `listen` opened, and is not sent if there is none. With `[client 2]` the
+    /// request is one of the client that this step introduced, also if the server has no sessions.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
 }

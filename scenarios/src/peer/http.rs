@@ -33,6 +33,8 @@ mod protection;
 mod resumption;
 mod sessions;
 
+use sessions::OTHER_CLIENT;
+
 /// Maximum size of a body.
 pub(super) const MAX_BODY: usize = 16 << 20;
 /// Timeout of connecting.
@@ -77,6 +79,8 @@ pub(super) struct Shared {
     session: Mutex<Option<HeaderValue>>,
     /// The sessions that steps opened in addition.
     others: Mutex<Vec<HeaderValue>>,
+    /// Whether a step introduced another client, with a session or without.
+    has_other_client: AtomicBool,
     /// Whether DELETE was sent.
     ended: AtomicBool,
     revision: Mutex<Option<String>>,
@@ -114,6 +118,7 @@ impl HttpPeer {
             exchanges: AtomicU64::new(0),
             session: Mutex::default(),
             others: Mutex::default(),
+            has_other_client: AtomicBool::default(),
             ended: AtomicBool::new(false),
             revision: Mutex::default(),
             answers,
@@ -264,6 +269,7 @@ impl Shared {
         let mut sent = self.usual_headers(method);
         for (name, value) in headers {
             let name = name.to_ascii_lowercase();
+            let value = if value == OTHER_CLIENT { self.session_of_other_client() } else { value };
             if value.is_empty() {
                 sent.remove(&name)
             } else {

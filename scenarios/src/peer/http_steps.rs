@@ -44,6 +44,9 @@ impl Peer {
 
     /// Opens a stream with GET in the background.
     pub(crate) async fn listen(&mut self, new_session: bool, resume: bool, within: Duration) -> Outcome {
+        if new_session && self.revision.is_modern() {
+            return Outcome::Skipped("the revision has no sessions".to_owned());
+        }
         let last = if resume { self.recorder.first_event_id() } else { None };
         let handshake = self.opening_messages(new_session);
         let PeerTransport::Http(connection) = &self.transport else {
@@ -68,7 +71,7 @@ impl Peer {
         }
     }
 
-    /// Whether these headers name a further session that no step opened.
+    /// Whether these headers name a further session that no step opened, or another client that is not there.
     pub(crate) fn names_unknown_session(&self, headers: &Headers) -> bool {
         matches!(&self.transport, PeerTransport::Http(connection) if connection.names_unknown_session(headers))
     }

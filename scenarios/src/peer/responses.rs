@@ -26,13 +26,21 @@ impl Peer {
 
     /// Waits for the responses to concurrent requests, of which errors without an id may be some.
     pub(crate) async fn responses(&self, sent: &[Sent], within: Duration) -> Result<Vec<Value>, StepError> {
+        let sent: Vec<Sent> = sent
+            .iter()
+            .enumerate()
+            .map(|(position, one)| {
+                let mut others = sent.iter().enumerate().filter(|(other, _)| *other != position);
+                Sent { shares_id: others.any(|(_, other)| other.id == one.id), ..one.clone() }
+            })
+            .collect();
         let missing = |state: &State| sent.iter().filter(|sent| find_response(state, sent).is_none()).count();
         let is_nameless = |state: &State| {
             let nameless = sent.first().map_or(0, |first| nameless_errors(state, first).count());
             nameless > 0 && nameless >= missing(state)
         };
         let mut responses = Vec::new();
-        for sent in sent {
+        for sent in &sent {
             responses.push(self.response_or_nameless(sent, within, is_nameless).await?);
         }
         Ok(responses)
@@ -183,16 +191,15 @@ fn timed_out(what: &str, within: Duration) -> StepError {
 }
 
 pub(super) fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, StepError>> {
-    let received = || state.received_since(sent.since);
-    let mut responses = received().filter(|message| message.get("method").is_none());
-    let response = responses.find(|message| message.get("id").is_some_and(|id| same_id(id, &sent.id)));
-    // A check reports an id of the wrong type; the run goes on with the response.
-    let similar = || {
-        received().find(|message| {
-            message.get("method").is_none() && message.get("id").is_some_and(|id| same_text(id, &sent.id))
-        })
+    let own = sent.exchange.filter(|_| sent.shares_id);
+    let with_id = |same: fn(&Value, &Value) -> bool| {
+        let received = state.received_on(sent.since).filter(|(on, _)| own.is_none_or(|own| own == *on));
+        received
+            .map(|(_, message)| message)
+            .find(|message| message.get("method").is_none() && message.get("id").is_some_and(|id| same(id, &sent.id)))
     };
-    match response.or_else(similar) {
+    // A check reports an id of the wrong type; the run goes on with the response.
+    match with_id(same_id).or_else(|| with_id(same_text)) {
         Some(response) => Some(Ok(response.clone())),
         None => dead_end(state, sent),
     }

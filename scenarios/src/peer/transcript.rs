@@ -42,8 +42,8 @@ pub(super) struct TranscriptRecorder {
 pub(super) struct State {
     frames: Vec<Frame>,
     bytes: usize,
-    /// The JSON messages from the server, in order.
-    received: Vec<Arc<Value>>,
+    /// The JSON messages from the server, in order, and their connections.
+    received: Vec<(u64, Arc<Value>)>,
     /// The finished HTTP exchanges.
     pub(super) ended: BTreeMap<u64, Ended>,
     /// Why the connection is closed, if it is.
@@ -70,7 +70,12 @@ impl State {
 
     /// The messages received from this position on.
     pub(super) fn received_since(&self, position: usize) -> impl Iterator<Item = &Value> {
-        self.received.iter().skip(position).map(|message| &**message)
+        self.received_on(position).map(|(_, message)| message)
+    }
+
+    /// The same, with their connections.
+    pub(super) fn received_on(&self, position: usize) -> impl Iterator<Item = (u64, &Value)> {
+        self.received.iter().skip(position).map(|(connection, message)| (*connection, &**message))
     }
 }
 
@@ -198,7 +203,7 @@ impl TranscriptRecorder {
         let requests = requests.collect();
         let mut state = self.lock();
         state.mirrored.extend(messages.iter().flat_map(|message| listed_tools(message)));
-        state.received.extend(messages);
+        state.received.extend(messages.into_iter().map(|message| (connection, message)));
         // Who sees the message also sees its frame, for example the status of its response.
         self.record_in(&mut state, connection, Direction::ServerToClient, Body::Json(value), http);
         drop(state);

@@ -115,7 +115,8 @@ pub async fn run_server_cases(
                         drop(permit);
                     });
                 }
-                let peer = peer.with_leniency(timeouts.leniency).declaring(first.capabilities.clone());
+                let peer = peer.numbered_for(&first.scenario).with_leniency(timeouts.leniency);
+                let peer = peer.declaring(first.capabilities.clone());
                 collected.extend(converse(peer, first, others, probe_result, timeouts.startup, policy).await);
             }
             Err(error) => collected.push(unstarted(first, probe_result, revision, &error)),

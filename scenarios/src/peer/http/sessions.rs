@@ -1,6 +1,10 @@
 //! Further sessions and streams that steps open, and the variety of session ids.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use reqwest::{Method, header::HeaderValue};
@@ -28,7 +32,7 @@ impl HttpPeer {
         Ok(value)
     }
 
-    /// Opens a further session. Returns its name in headers, or `None` if the server assigned no id.
+    /// Opens a further session, as another client. Returns its name in headers, or `None` if the server assigned no id.
     pub(in super::super) async fn open_session(
         &self,
         initialize: &str,
@@ -37,11 +41,19 @@ impl HttpPeer {
         let none = || Headers::from([(SESSION.to_owned(), String::new())]);
         let mut headers = none();
         headers.insert(VERSION.to_owned(), String::new());
-        let Some(name) = self.exchange_in_session(initialize, headers).await? else { return Ok(None) };
-        if let Some(text) = initialized {
-            self.exchange_in_session(text, Headers::from([(SESSION.to_owned(), name.clone())])).await?;
+        let received = self.shared.recorder.received();
+        let name = self.exchange_in_session(initialize, headers).await?;
+        let mut messages = self.shared.recorder.received_since(received).into_iter();
+        let is_accepted = messages.any(|message| message["result"].get("protocolVersion").is_some());
+        if name.is_none() && !is_accepted {
+            return Ok(None);
         }
-        Ok(Some(name))
+        if let Some(text) = initialized {
+            let session = name.clone().unwrap_or_default();
+            self.exchange_in_session(text, Headers::from([(SESSION.to_owned(), session)])).await?;
+            self.shared.has_other_client.store(true, Ordering::Relaxed);
+        }
+        Ok(name)
     }
 
     /// Posts a message, and returns the name of the session that the response opens.
@@ -81,10 +93,13 @@ impl HttpPeer {
         drop(tokio::time::timeout(Duration::from_millis(800), all).await);
     }
 
-    /// Whether these headers name a further session that no step opened.
+    /// Whether these headers name a further session that no step opened, or the other client before it is there.
     pub(in super::super) fn names_unknown_session(&self, headers: &Headers) -> bool {
-        let name = headers.get(SESSION).filter(|name| name.starts_with(OTHER));
-        name.is_some_and(|name| self.shared.session_named(name).is_none())
+        headers.get(SESSION).is_some_and(|name| match name.as_str() {
+            // Clients that answer no requests are those of the modern era, which has no handshake and no sessions.
+            OTHER_CLIENT => self.shared.answers && !self.shared.has_other_client.load(Ordering::Relaxed),
+            name => name.starts_with(OTHER) && self.shared.session_named(name).is_none(),
+        })
     }
 
     /// Number and variety of all session ids.
@@ -107,12 +122,20 @@ impl Shared {
         (0..others.len()).find(|position| other_name(*position) == name).map(|position| others[position].clone())
     }
 
+    /// The name of the other client's session; empty if the server assigned it none.
+    pub(super) fn session_of_other_client(&self) -> String {
+        if lock(&self.others).is_empty() { String::new() } else { other_name(0) }
+    }
+
     fn name_session(&self, id: HeaderValue) -> String {
         let mut others = lock(&self.others);
         others.push(id);
         other_name(others.len() - 1)
     }
 }
+
+/// In headers: the session of the client that a step introduced, or no session if the server assigned none.
+pub(super) const OTHER_CLIENT: &str = "[client 2]";
 
 /// How the names of further sessions begin.
 const OTHER: &str = "[session ";

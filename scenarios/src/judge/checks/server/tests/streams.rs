@@ -226,6 +226,21 @@ fn sessions_may_use_the_same_ids_but_each_has_its_response() {
 }
 
 #[test]
+fn the_response_to_another_client_with_the_same_id_is_not_that_to_this_one() {
+    let judge = |mut talk: Talk| {
+        talk.0.elapsed_us = 20_000_000;
+        outcome_of("requests-are-answered", &talk)
+    };
+    let first = || says(http().post(&[], ping(1)), None, reply(1));
+    assert!(matches!(judge(says(first().post(&[], ping(1)), None, reply(1))), CheckOutcome::Passed { .. }));
+    assert!(matches!(judge(first().post(&[], ping(1))), CheckOutcome::Failed { .. }));
+    assert!(matches!(
+        judge(says(http().post(&[], ping(1)).post(&[], ping(1)), None, reply(1))),
+        CheckOutcome::Failed { .. }
+    ));
+}
+
+#[test]
 fn a_resumed_stream_may_repeat_responses_and_ids() {
     let talk = resumed(reply(1));
     for id in
