@@ -91,6 +91,7 @@ fn each_kind_of_rule_is_violated_once() {
     let expected = [
         "/count: missing",
         "/count: wrong type",
+        "/count: null",
         "/count: no integer",
         "/kind: not in the enum",
         "/count: below the minimum",

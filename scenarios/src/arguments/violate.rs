@@ -19,6 +19,7 @@ const NOT_NAMED: &str = "workbench-not-in-the-schema";
 enum Rule {
     Required,
     Type,
+    Null,
     Fraction,
     Enum,
     Below,
@@ -28,13 +29,23 @@ enum Rule {
 }
 
 impl Rule {
-    const ALL: [Self; 8] =
-        [Self::Required, Self::Type, Self::Fraction, Self::Enum, Self::Below, Self::Above, Self::Length, Self::Pattern];
+    const ALL: [Self; 9] = [
+        Self::Required,
+        Self::Type,
+        Self::Null,
+        Self::Fraction,
+        Self::Enum,
+        Self::Below,
+        Self::Above,
+        Self::Length,
+        Self::Pattern,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Required => "missing",
             Self::Type => "wrong type",
+            Self::Null => "null",
             Self::Fraction => "no integer",
             Self::Enum => "not in the enum",
             Self::Below => "below the minimum",
@@ -113,6 +124,8 @@ fn collect(
         let mut add = |rule, value| changes.push(Change { rule, path: path.clone(), value, rank, is_item: false });
         if is_required {
             add(Rule::Required, None);
+            // Libraries take `null` for an optional property that is missing.
+            add(Rule::Null, Some(Value::Null));
         }
         for (rule, value) in wrong_values(&property, object.get(name)) {
             add(rule, Some(value));

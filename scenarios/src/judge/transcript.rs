@@ -152,6 +152,12 @@ impl<'a> Transcript<'a> {
         self.messages.iter().copied()
     }
 
+    /// Every message after the frame `seq`, in order.
+    pub(super) fn messages_after(&self, seq: u64) -> impl Iterator<Item = Message<'a>> {
+        let from = self.messages.partition_point(|message| message.seq() <= seq);
+        self.messages[from..].iter().copied()
+    }
+
     /// Every message of the client, in order.
     pub(super) fn client_messages(&self) -> impl Iterator<Item = Message<'a>> {
         self.messages().filter(Message::by_client)

@@ -274,7 +274,8 @@ fn ended_session(transcript: &Transcript<'_>) -> CheckOutcome {
     };
     let (session, closed) = (header(delete, SESSION_HEADER), closed.seq);
     let later = exchanges(transcript, move |frame| {
-        let is_judged = frame.is_request() || matches!(method(frame), Some("GET" | "DELETE"));
+        let is_message = frame.is_request() || frame.is_notification();
+        let is_judged = is_message || matches!(method(frame), Some("GET" | "DELETE"));
         frame.seq > closed && is_judged && header(frame, SESSION_HEADER) == session
     });
     check_responses(later, "no such message was sent", |_, request, status| {

@@ -86,6 +86,8 @@ const SLOW_CALL_US: u64 = 2_000_000;
 const MAX_DELAY: u64 = 50;
 /// When so many streams that resume one end without the response, there is none.
 const MANY_RESUMPTIONS: usize = 15;
+/// A server may limit the size of its messages, but not to less than this, in bytes.
+const SMALL: usize = 4_096;
 /// The scheme of the resources that the workbench reads and no server has.
 const NO_RESOURCE: &str = "workbench-test:";
 /// The methods that execute code of the server's author.
@@ -189,7 +191,19 @@ impl<'t, 'a> Waiting<'t, 'a> {
         if self.closed_by_server.is_some_and(before_our_close) {
             return Some("the server closed the connection without a response");
         }
+        if self.is_refused_without_id(request) {
+            return Some("no response, but an error without an id,");
+        }
         self.waited_long(request).then_some("no response")
+    }
+
+    /// Whether all that follows a request that is readable, and not larger than others, until the next message of the client is
+    /// an error without an id.
+    fn is_refused_without_id(&self, request: &Message<'a>) -> bool {
+        let is_small = request.json.to_string().len() < SMALL;
+        let later = self.transcript.messages_after(request.seq());
+        let mut answers = later.take_while(|message| !message.by_client());
+        is_small && answers.any(|message| message.error().is_some() && message.id().is_none_or(Value::is_null))
     }
 
     fn judge_exchange(&self, request: &Message<'a>) -> Option<&'static str> {

@@ -27,6 +27,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(latest_revision),
     },
     Check {
+        id: "supported-revision-is-confirmed",
+        requirement: "lifecycle/server-answers-a-revision",
+        scope: Scope::Named,
+        expected: "a revision with which the server answers another one is confirmed when it is requested itself",
+        rule: Rule::Case(supported_revision),
+    },
+    Check {
         id: "ping-during-initialization",
         requirement: "ping/during-initialization",
         scope: Scope::Named,
@@ -37,7 +44,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "other-capabilities-are-accepted",
         requirement: "lifecycle/open-capabilities",
         scope: Scope::Named,
-        expected: "a client with experimental and unknown capabilities is accepted",
+        expected: "a client with experimental and unknown capabilities, a title and icons is accepted",
         rule: Rule::Case(other_capabilities),
     },
     Check {
@@ -103,6 +110,19 @@ fn latest_revision(transcript: &Transcript<'_>) -> CheckOutcome {
     } else {
         CheckOutcome::passed(format!("the server answers with {given}"), request.frames())
     }
+}
+
+fn supported_revision(transcript: &Transcript<'_>) -> CheckOutcome {
+    let answers = transcript.server_identity().and_then(|identity| identity.get("answered_otherwise")?.as_object());
+    let Some(answers) = answers else { return CheckOutcome::not_applicable("no revision was negotiated") };
+    let handshake = transcript.requests_of("initialize").next();
+    let mut findings = Findings::default();
+    handshake.iter().for_each(|one| findings.saw(one.last_frame()));
+    for (asked, other) in answers.iter().filter(|(asked, _)| answers.values().any(|other| other == asked.as_str())) {
+        let message = format!("the server answers {} to {asked}, which it answers to another revision", brief(other));
+        findings.fail(message, handshake.iter().map(|one| one.last_frame()));
+    }
+    findings.or_not_applicable("handshakes", NO_HANDSHAKE)
 }
 
 fn early_ping(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -1,10 +1,12 @@
 //! Reactions to many messages and to unusual but valid ones.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::{ConnectionFrames, Message, RequestResponse, Transcript, http::method},
+    transcript::{ConnectionFrames, IdKey, Message, RequestResponse, Transcript, http::method},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -33,7 +35,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "invalid-request-code",
         requirement: "messages/parse-error",
         scope: Scope::Named,
-        expected: "the error to JSON that is not a valid message has the code -32600, -32602 or -32700",
+        expected: "the error to JSON that is not a valid message has the code -32600, -32602 or -32700, or -32601 if it has an \
+                   id and no method",
         rule: Rule::Case(invalid_request_code),
     },
     Check {
@@ -126,6 +129,15 @@ fn is_valid(request: Message<'_>) -> bool {
     version && request.id().is_some_and(|id| id.is_string() || id.is_i64() || id.is_u64())
 }
 
+/// The ids of messages that have no method, or one that is not a string, and are no responses.
+fn without_method<'a>(transcript: &Transcript<'a>) -> HashSet<IdKey<'a>> {
+    let messages = transcript.client_messages().filter(|message| {
+        let has = |key| message.json.get(key).is_some();
+        message.json.is_object() && message.method().is_none() && !has("result") && !has("error")
+    });
+    messages.filter_map(|message| message.id_key()).collect()
+}
+
 fn invalid_request_code(transcript: &Transcript<'_>) -> CheckOutcome {
     let Some(first) = transcript.first_malformed() else {
         return CheckOutcome::not_applicable("no malformed message was sent");
@@ -139,11 +151,21 @@ fn invalid_request_code(transcript: &Transcript<'_>) -> CheckOutcome {
         let request = connection.and_then(ConnectionFrames::request);
         request.is_none_or(|request| !request.is_response() && method(request).is_none_or(|method| method == "POST"))
     });
-    let errors = errors.filter_map(|message| Some((message.seq(), message.error()?)));
-    let fault = |error: &&Value| {
-        let valid = matches!(error["code"].as_i64(), Some(-32600 | -32602 | -32700));
+    let errors = errors.filter_map(|message| Some((message.seq(), message.error()?, false)));
+    let with_id = without_method(transcript);
+    let with_id = transcript.server_messages().filter_map(|message| {
+        let error = message.error().filter(|_| message.id_key().is_some_and(|id| with_id.contains(&id)))?;
+        Some((message.seq(), error, true))
+    });
+    let fault = |(_, error, has_id): &(u64, &Value, bool)| {
+        // What has an id may count as a request, of an unknown method.
+        let valid = match error["code"].as_i64() {
+            Some(-32600 | -32602 | -32700) => true,
+            Some(-32601) => *has_id,
+            _ => false,
+        };
         (!valid).then(|| format!("the error is {}", brief(error)))
     };
-    Findings::from_each(errors, fault)
+    Findings::from_each(errors.chain(with_id).map(|one| (one.0, one)), fault)
         .or_not_applicable("errors", "the server does not answer malformed messages, and need not")
 }

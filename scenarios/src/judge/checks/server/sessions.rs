@@ -139,7 +139,8 @@ fn ended_session(transcript: &Transcript<'_>) -> CheckOutcome {
             .map(|(_, reply, _)| reply.seq);
     let Some(closed) = closed else { return CheckOutcome::not_applicable("no session was closed") };
     let later = exchanges(transcript, move |frame| {
-        frame.seq > closed && frame.is_request() && header(frame, SESSION_HEADER).is_some()
+        let is_message = frame.is_request() || frame.is_notification();
+        frame.seq > closed && is_message && header(frame, SESSION_HEADER).is_some()
     });
     check_status(later, |status| status >= 400)
 }

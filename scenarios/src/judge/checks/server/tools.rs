@@ -223,11 +223,22 @@ fn unknown_tool(transcript: &Transcript<'_>) -> CheckOutcome {
         return CheckOutcome::not_applicable("no unknown tool was called");
     };
     let Some(response) = call.response else { return CheckOutcome::failed(NO_RESPONSE, call.frames()) };
+    let silent = inherited_calls(transcript).find(|one| one.response.is_none());
+    if let Some(silent) = silent {
+        let name = silent.request.tool().unwrap_or_default();
+        return CheckOutcome::failed(format!("{NO_RESPONSE} to the call of `{name}`"), silent.frames());
+    }
     if call.error().is_some() || is_error_result(call) {
         CheckOutcome::passed(brief(response.json), call.frames())
     } else {
         CheckOutcome::failed(format!("the call succeeds: {}", brief(response.json)), call.frames())
     }
+}
+
+/// The calls of tools with names that every object of JavaScript has.
+fn inherited_calls<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t RequestResponse<'a>> {
+    let inherited = |one: &&RequestResponse<'_>| matches!(one.request.tool(), Some("constructor" | "__proto__"));
+    transcript.requests_of("tools/call").filter(inherited)
 }
 
 fn is_error_result(call: &RequestResponse<'_>) -> bool {
@@ -243,10 +254,8 @@ fn unknown_tool_code(transcript: &Transcript<'_>) -> CheckOutcome {
     if unknown_call(transcript).and_then(RequestResponse::code) != Some(-32602) {
         return outcome;
     }
-    // Names that every object of JavaScript has.
-    let inherited = |one: &&RequestResponse<'_>| matches!(one.request.tool(), Some("constructor" | "__proto__"));
     let differs = |one: &&RequestResponse<'_>| one.code().is_some_and(|code| code != -32602);
-    let other = transcript.requests_of("tools/call").filter(inherited).find(differs);
+    let other = inherited_calls(transcript).find(differs);
     other.map_or(outcome, |other| {
         let message = format!(
             "`{}` is rejected with {}, and other unknown tools with -32602",

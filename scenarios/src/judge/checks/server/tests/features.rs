@@ -81,6 +81,16 @@ pub(super) fn table() -> Vec<Row> {
 }
 
 #[test]
+fn a_tool_with_a_name_that_every_object_has_is_refused_too() {
+    let call = |name: &str| json!({ "name": name, "arguments": {} });
+    let talk = || stdio().error("tools/call", call("workbench-no-such-tool"), -32602);
+    let mut request = super::call("tools/call");
+    request["params"] = call("constructor");
+    assert!(fails("unknown-tool-is-refused", &talk().ask(request)));
+    assert!(!fails("unknown-tool-is-refused", &talk().error("tools/call", call("constructor"), -32602)));
+}
+
+#[test]
 fn names_that_every_object_has_are_unknown_tools_like_others() {
     let id = "unknown-tool-is-a-protocol-error";
     let call = |name: &str| json!({ "name": name, "arguments": {} });

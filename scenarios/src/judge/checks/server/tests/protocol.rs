@@ -170,6 +170,19 @@ pub(super) fn table() -> Vec<Row> {
 }
 
 #[test]
+fn an_error_without_an_id_is_no_response_to_a_readable_request() {
+    let nameless = json!({ "jsonrpc": "2.0", "error": { "code": -32700, "message": "Parse error" } });
+    let id = "requests-are-answered";
+    let talk = || stdio().ask(call("ping"));
+    assert!(fails(id, &talk().says(nameless.clone())));
+    // It is for a later message, or for one that is too large.
+    assert!(!fails(id, &talk().ask(json!({})).says(nameless.clone())));
+    let mut large = call("ping");
+    large["params"] = json!({ "text": "x".repeat(5_000) });
+    assert!(!fails(id, &stdio().ask(large).says(nameless)));
+}
+
+#[test]
 fn a_missing_response_has_excuses() {
     let id = "requests-are-answered";
     let open = || stdio().ask(call("ping"));

@@ -117,6 +117,17 @@ fn a_malformed_request_may_be_taken_for_a_notification() {
 }
 
 #[test]
+fn a_request_without_a_method_may_count_as_unknown_but_not_as_a_failure_of_the_server() {
+    let refused = |code: i64| {
+        let refused = json!({ "jsonrpc": "2.0", "id": "odd", "error": { "code": code, "message": "no" } });
+        stdio().ask(json!({ "jsonrpc": "2.0", "id": "odd" })).says(refused)
+    };
+    for (code, is_broken) in [(-32600, false), (-32601, false), (-32603, true), (-32000, true)] {
+        assert_eq!(fails("invalid-request-code", &refused(code)), is_broken, "{code}");
+    }
+}
+
+#[test]
 fn the_code_for_an_unexpected_response_is_free() {
     let refused = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32000, "message": "no" } });
     let response = json!({ "jsonrpc": "2.0", "id": "never-asked", "result": {} });

@@ -103,6 +103,9 @@ fn every_method_gets_404_in_an_ended_session() {
         assert_eq!(fails("http-ended-session-is-404", &talk), is_broken, "{method} {code}");
     }
     assert!(fails("http-ended-session-is-404", &ended().post(&session(), call("ping")).replies(405, "")));
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
+    assert!(fails("http-ended-session-is-404", &ended().post(&session(), notification.clone()).replies(202, "")));
+    assert!(!fails("http-ended-session-is-404", &ended().post(&session(), notification).replies(404, "")));
     // The server does not end sessions.
     let kept = http().bodiless("DELETE", &session()).replies(405, "").bodiless("GET", &session()).replies(200, "");
     assert!(matches!(outcome_of("http-ended-session-is-404", &kept), CheckOutcome::NotApplicable(_)));
