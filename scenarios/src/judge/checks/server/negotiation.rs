@@ -29,8 +29,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "supported-revision-is-confirmed",
         requirement: "lifecycle/server-answers-a-revision",
-        scope: Scope::Named,
-        expected: "a revision with which the server answers another one is confirmed when it is requested itself",
+        scope: Scope::Always,
+        expected: "a revision that the server negotiated before is confirmed when it is requested",
         rule: Rule::Case(supported_revision),
     },
     Check {
@@ -113,16 +113,16 @@ fn latest_revision(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn supported_revision(transcript: &Transcript<'_>) -> CheckOutcome {
-    let answers = transcript.server_identity().and_then(|identity| identity.get("answered_otherwise")?.as_object());
-    let Some(answers) = answers else { return CheckOutcome::not_applicable("no revision was negotiated") };
-    let handshake = transcript.requests_of("initialize").next();
-    let mut findings = Findings::default();
-    handshake.iter().for_each(|one| findings.saw(one.last_frame()));
-    for (asked, other) in answers.iter().filter(|(asked, _)| answers.values().any(|other| other == asked.as_str())) {
-        let message = format!("the server answers {} to {asked}, which it answers to another revision", brief(other));
-        findings.fail(message, handshake.iter().map(|one| one.last_frame()));
-    }
-    findings.or_not_applicable("handshakes", NO_HANDSHAKE)
+    // The server negotiated the revision of the case before.
+    let supported = transcript.evidence.revision.to_string();
+    let asked = |one: &&RequestResponse<'_>| one.param("protocolVersion").is_some_and(|asked| *asked == *supported);
+    let fault = |one: &&RequestResponse<'_>| {
+        let given = one.result()?.get("protocolVersion")?;
+        (*given != *supported).then(|| format!("the server answers {} to {supported}, which it supports", brief(given)))
+    };
+    let handshakes = transcript.requests_of("initialize").filter(asked);
+    Findings::from_each(handshakes.map(|one| (one.last_frame(), one)), fault)
+        .or_not_applicable("handshakes", NO_HANDSHAKE)
 }
 
 fn early_ping(transcript: &Transcript<'_>) -> CheckOutcome {
