@@ -251,6 +251,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(OmitsPkce, "authorization/no-scopes@streamable-http@2025-11-25", "authorization-has-pkce"),
     fails(OmitsPkce, "authorization/own-metadata@streamable-http@2025-03-26", "authorization-has-pkce"),
     fails(UsesPlainPkce, "authorization/no-scopes@streamable-http@2026-07-28", "pkce-uses-s256"),
+    fails(UsesFirstPkceMethod, "authorization/plain-pkce-listed-first@streamable-http@2026-07-28", "pkce-uses-s256"),
     fails(OmitsVerifier, "authorization/oauth-path-inserted@streamable-http@2025-06-18", "token-request-has-verifier"),
     fails(OmitsResource, "authorization/oauth-path-inserted@streamable-http@2025-06-18", "requests-name-the-resource"),
     fails(OmitsResourceOfTokens, "authorization/no-scopes@streamable-http@2026-07-28", "requests-name-the-resource"),

@@ -92,6 +92,7 @@ pub(crate) enum Defect {
     RedirectsToPlainHttp,
     OmitsPkce,
     UsesPlainPkce,
+    UsesFirstPkceMethod,
     OmitsVerifier,
     OmitsResource,
     OmitsResourceOfTokens,

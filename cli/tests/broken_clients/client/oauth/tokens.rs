@@ -118,7 +118,9 @@ impl OAuth {
         let is_fixed = self.flaw.is(Defect::RepeatsState);
         let state = if is_fixed { "state".to_owned() } else { self.random() };
         let verifier = if self.flaw.is(Defect::RepeatsVerifier) { "v".repeat(43) } else { self.random() };
-        let is_plain = self.flaw.is(Defect::UsesPlainPkce);
+        let lists_plain_first = found.server["code_challenge_methods_supported"][0] == "plain";
+        let is_plain =
+            self.flaw.is(Defect::UsesPlainPkce) || self.flaw.is(Defect::UsesFirstPkceMethod) && lists_plain_first;
         let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
         let resource = self.resource(found);
         let mut query =
