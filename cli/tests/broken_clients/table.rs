@@ -255,6 +255,11 @@ pub(crate) const ROWS: &[Row] = &[
     fails(OmitsVerifier, "authorization/oauth-path-inserted@streamable-http@2025-06-18", "token-request-has-verifier"),
     fails(OmitsResource, "authorization/oauth-path-inserted@streamable-http@2025-06-18", "requests-name-the-resource"),
     fails(OmitsResourceOfTokens, "authorization/no-scopes@streamable-http@2026-07-28", "requests-name-the-resource"),
+    fails(
+        OmitsResourceOfCredentials,
+        "authorization/client-credentials-secret@streamable-http@2025-11-25",
+        "requests-name-the-resource",
+    ),
     fails(NamesAnotherResource, "authorization/no-scopes@streamable-http@2025-11-25", "resource-is-the-server"),
     warns(OmitsState, "authorization/no-scopes@streamable-http@2025-11-25", "authorization-has-state"),
     fails(

@@ -102,6 +102,7 @@ pub(crate) enum Defect {
     RepeatsVerifier,
     KeepsFirstRefreshToken,
     OmitsResourceOfRefreshes,
+    OmitsResourceOfCredentials,
     IgnoresState,
     IgnoresIssuer,
     NormalizesIssuer,

@@ -196,7 +196,10 @@ impl OAuth {
             return Err(refused("the client signs no assertions"));
         }
         let registered = self.registered(&found.server).await?;
-        let form = vec![("grant_type", "client_credentials".to_owned()), ("resource", found.resource.clone())];
+        let mut form = vec![("grant_type", "client_credentials".to_owned())];
+        if !self.flaw.is(Defect::OmitsResourceOfCredentials) {
+            form.push(("resource", found.resource.clone()));
+        }
         self.request_token(&registered, form).await
     }
 

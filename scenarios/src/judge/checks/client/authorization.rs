@@ -18,6 +18,7 @@ const NO_AUTHORIZATION: &str = "the client sent no authorization request";
 const NO_TOKEN_REQUEST: &str = "the client sent no token request";
 const CODE: &str = "authorization_code";
 const REFRESH: &str = "refresh_token";
+const CREDENTIALS: &str = "client_credentials";
 
 /// The metadata of an authorization server that a client received before the request `seq`, the latest first.
 fn server_metadata<'t, 'a>(

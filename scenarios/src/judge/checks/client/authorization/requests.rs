@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 use url::Url;
 
-use super::{CODE, NO_AUTHORIZATION, NO_TOKEN_REQUEST, REFRESH, server_metadata};
+use super::{CODE, CREDENTIALS, NO_AUTHORIZATION, NO_TOKEN_REQUEST, REFRESH, server_metadata};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{
@@ -125,8 +125,9 @@ fn code_requests<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item =
 }
 
 fn requests_name_the_resource(transcript: &Transcript<'_>) -> CheckOutcome {
-    let refreshes = transcript.authorization().with_grant(REFRESH);
-    let requests = code_requests(transcript).chain(refreshes).map(|one| (one.seq(), one));
+    // In the grants with an assertion, the assertion names the resource.
+    let others = [REFRESH, CREDENTIALS].into_iter().flat_map(|grant| transcript.authorization().with_grant(grant));
+    let requests = code_requests(transcript).chain(others).map(|one| (one.seq(), one));
     let fault = |one: &&AuthorizationExchange<'_>| {
         let noun = if one.kind == Token { "a token request" } else { "an authorization request" };
         one.parameter("resource").is_none().then(|| format!("{noun} has no `resource`"))

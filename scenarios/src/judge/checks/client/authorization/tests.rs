@@ -283,6 +283,10 @@ const FAULTS: &[(&str, Change)] = &[
     ("token-request-has-verifier", |flow| flow.redeem("code_verifier", "")),
     ("requests-name-the-resource", |flow| flow.ask("resource", "")),
     ("requests-name-the-resource", |flow| flow.redeem("resource", "")),
+    ("requests-name-the-resource", |flow| {
+        flow.redeem("grant_type", "client_credentials");
+        flow.redeem("resource", "");
+    }),
     ("requests-name-the-resource", |flow| flow.refresh.0.retain(|name, _| *name != "resource")),
     ("resource-is-the-server", |flow| flow.redeem("resource", "http://127.0.0.1:1/other")),
     ("resource-is-the-server", |flow| flow.redeem("resource", "http://127.0.0.1:1/mcp#part")),
