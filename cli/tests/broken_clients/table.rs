@@ -226,6 +226,11 @@ pub(crate) const ROWS: &[Row] = &[
         "resource-of-metadata-verified",
     ),
     fails(TrustsAnyIssuer, "authorization/issuer-mismatch@streamable-http@2026-07-28", "issuer-of-metadata-verified"),
+    fails(
+        TrustsMissingIssuer,
+        "authorization/metadata-without-issuer@streamable-http@2026-07-28",
+        "issuer-of-metadata-verified",
+    ),
     fails(AssumesPkce, "authorization/no-pkce@streamable-http@2025-11-25", "pkce-support-verified"),
     fails(AssumesPkce, "authorization/no-pkce-openid@streamable-http@2026-07-28", "pkce-support-verified"),
     fails(NeedsMetadata, "authorization/default-endpoints@streamable-http@2025-03-26", "authorization-completes"),

@@ -77,6 +77,7 @@ pub(crate) enum Defect {
     TriesOpenIdFirst,
     TrustsAnyResource,
     TrustsAnyIssuer,
+    TrustsMissingIssuer,
     AssumesPkce,
     NeedsMetadata,
     HasNoDocument,

@@ -80,7 +80,8 @@ impl OAuth {
         }
         for location in locations {
             let Some(document) = self.document(&location).await? else { continue };
-            if document["issuer"] == issuer || self.flaw.is(Defect::TrustsAnyIssuer) {
+            let is_missing = document["issuer"].is_null() && self.flaw.is(Defect::TrustsMissingIssuer);
+            if document["issuer"] == issuer || is_missing || self.flaw.is(Defect::TrustsAnyIssuer) {
                 return Ok(Some(document));
             }
             return Err(refused(format!("the metadata has the issuer {}", document["issuer"])));

@@ -42,7 +42,7 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         id: "issuer-of-metadata-verified",
         requirement: "authorization/issuer-of-metadata",
         scope: Scope::Named,
-        expected: "metadata with another issuer than the expected one is not used",
+        expected: "metadata with another issuer than the expected one, or without an issuer, is not used",
         rule: Rule::Case(issuer_of_metadata_verified),
     },
     Check {
@@ -173,12 +173,23 @@ fn issuer_of_metadata_verified(transcript: &Transcript<'_>) -> CheckOutcome {
     let known = issuers(transcript);
     let mut findings = Findings::default();
     for one in exchanges.with_kind(ServerMetadata) {
-        let issuer = one.document().and_then(|document| document.get("issuer")).and_then(Value::as_str);
+        let Some(document) = one.document() else { continue };
+        let issuer = document.get("issuer").and_then(Value::as_str);
         let location = one.location().unwrap_or_default();
-        let is_expected = known.iter().any(|(_, known)| Some(*known) == issuer && locations(known).contains(&location));
-        let Some(issuer) = issuer.filter(|_| !is_expected) else { continue };
+        let mut of_location = known.iter().filter(|(_, known)| locations(known).contains(&location));
+        let is_wrong = match issuer {
+            Some(issuer) => !of_location.any(|(_, known)| *known == issuer),
+            // A document elsewhere, such as a key set, has no issuer.
+            None => of_location.next().is_some(),
+        };
+        if !is_wrong {
+            continue;
+        }
         let used = exchanges.after_discovery().find(|later| later.seq() > one.seq());
-        let message = |_| format!("the client went on with metadata whose issuer is `{issuer}`");
+        let message = |_| match issuer {
+            Some(issuer) => format!("the client went on with metadata whose issuer is `{issuer}`"),
+            None => "the client went on with metadata that has no `issuer`".to_owned(),
+        };
         findings.check(one.seq(), used.map_or(Ok(()), |used| Err(message(used))));
     }
     findings.or_blocked("metadata with another issuer", "the client received no metadata with another issuer")

@@ -242,8 +242,13 @@ impl Flow {
     }
 }
 
+/// Removes a member of the metadata of the authorization server.
+fn without(flow: &mut Flow, member: &str) {
+    flow.server.as_object_mut().and_then(|server| server.remove(member));
+}
+
 fn without_pkce(flow: &mut Flow) {
-    flow.server.as_object_mut().and_then(|server| server.remove("code_challenge_methods_supported"));
+    without(flow, "code_challenge_methods_supported");
 }
 
 type Change = fn(&mut Flow);
@@ -259,6 +264,7 @@ const FAULTS: &[(&str, Change)] = &[
     ("server-metadata-in-order", |flow| flow.server_paths.insert(0, "/.well-known/oauth-authorization-server")),
     ("resource-of-metadata-verified", |flow| flow.resource["resource"] = json!("https://evil.example/mcp")),
     ("issuer-of-metadata-verified", |flow| flow.server["issuer"] = json!("https://evil.example")),
+    ("issuer-of-metadata-verified", |flow| without(flow, "issuer")),
     ("pkce-support-verified", |flow| without_pkce(flow)),
     ("registration-has-application-type", |flow| flow.registration = Some(json!({ "redirect_uris": [] }))),
     ("registration-has-refresh-grant", |flow| flow.ask("scope", "a b offline_access")),
@@ -338,6 +344,10 @@ const HABITS: &[(&str, Change)] = &[
     }),
     ("issuer-of-metadata-verified", |flow| {
         flow.server["issuer"] = json!("https://evil.example");
+        flow.stops.0 = true;
+    }),
+    ("issuer-of-metadata-verified", |flow| {
+        without(flow, "issuer");
         flow.stops.0 = true;
     }),
     ("pkce-support-verified", |flow| {
