@@ -191,6 +191,14 @@ impl Challenge {
         }
     }
 
+    /// Writes the scheme of each challenge in lower case.
+    pub(crate) fn write_schemes_in_lower_case(&mut self) {
+        for (_, value) in self.headers.iter_mut().filter(|(name, _)| name == CHALLENGE_HEADER) {
+            let end = value.find(' ').unwrap_or(value.len());
+            value[..end].make_ascii_lowercase();
+        }
+    }
+
     /// Replaces or removes `WWW-Authenticate`.
     pub(crate) fn replace(&mut self, value: Option<&str>) {
         self.headers.retain(|(name, _)| name != CHALLENGE_HEADER);

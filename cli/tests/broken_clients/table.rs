@@ -205,6 +205,11 @@ pub(crate) const ROWS: &[Row] = &[
         "expect.frames[1]",
     ),
     fails(
+        NeedsCapitalScheme,
+        "authorization/challenge-in-lower-case@streamable-http@2026-07-28",
+        "authorization-completes",
+    ),
+    fails(
         TriesRootFirst,
         "authorization/no-url-in-the-challenge@streamable-http@2025-11-25",
         "resource-metadata-in-order",

@@ -287,6 +287,9 @@ impl Guard {
         };
         let scopes = if policy.challenge_with_scope { scopes } else { Vec::new() };
         let mut challenge = Challenge::new(content, &scopes, metadata.as_deref(), &server.script.dpop);
+        if policy.lower_case_scheme {
+            challenge.write_schemes_in_lower_case();
+        }
         challenge.precede_with(&policy.other_challenges);
         server.faults.apply(&mut challenge, |fault, challenge| fault.challenge(challenge));
         challenge

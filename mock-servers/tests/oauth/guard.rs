@@ -34,6 +34,14 @@ async fn the_challenge_leaves_out_what_the_script_wants_left_out() {
             "resource: { challenge_with_metadata: false, challenge_with_scope: false, required_scopes: [read] }\n",
             "Bearer",
         ),
+        (
+            "resource: { lower_case_scheme: true, required_scopes: [Read] }\ndiscovery: { protected_resource: false }\n",
+            "bearer scope=\"Read\"",
+        ),
+        (
+            "resource: { lower_case_scheme: true, other_challenges: [Basic] }\ndiscovery: { protected_resource: false }\n",
+            "Basic, bearer",
+        ),
     ] {
         assert_eq!(Peer::new(text).await.list(None).await.header("www-authenticate"), expected, "{text}");
     }

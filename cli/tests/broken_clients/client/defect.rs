@@ -72,6 +72,7 @@ pub(crate) enum Defect {
     IgnoresCredentials,
     IgnoresMetadataUrl,
     ReadsFirstChallenge,
+    NeedsCapitalScheme,
     TriesRootFirst,
     KnowsOnlyOAuthMetadata,
     TriesOpenIdFirst,

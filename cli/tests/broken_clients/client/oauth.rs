@@ -84,6 +84,8 @@ struct Challenge {
     error: Option<String>,
     /// Whether no challenge of another scheme precedes.
     is_first: bool,
+    /// Whether the scheme is in the usual case.
+    is_capital: bool,
 }
 
 /// A resource and its authorization server.
@@ -209,11 +211,13 @@ impl Challenge {
             Some(rest.split('"').next()?.to_owned())
         };
         let is_first = header.starts_with("Bearer") || header.starts_with("DPoP");
+        let is_capital = header.contains("Bearer") || header.contains("DPoP");
         Self {
             metadata: parameter("resource_metadata"),
             scope: parameter("scope"),
             error: parameter("error"),
             is_first,
+            is_capital,
         }
     }
 }

@@ -24,6 +24,9 @@ pub struct Resource {
     /// Challenges of other schemes, which come first in the same header (RFC 9110 section 11.6.1): `Basic realm="files"`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_challenges: Vec<String>,
+    /// Whether challenges have their scheme in lower case: `bearer`. Schemes are case-insensitive (RFC 9110 section 11.1).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lower_case_scheme: bool,
     /// Whether challenges contain `scope`, if scopes are required (RFC 6750 section 3).
     pub challenge_with_scope: bool,
     /// Whether the challenge of a 403 names only the missing scopes, and not all required ones.
@@ -51,6 +54,7 @@ impl Default for Resource {
             step_up: Vec::new(),
             challenge_with_metadata: true,
             other_challenges: Vec::new(),
+            lower_case_scheme: false,
             challenge_with_scope: true,
             challenge_missing_only: false,
             challenge_scopes: None,

@@ -51,7 +51,8 @@ impl OAuth {
         let specific = self.at_origin(&format!("{RESOURCE}{}", self.server.path().trim_end_matches('/')));
         let mut locations = vec![specific, self.at_origin(RESOURCE)];
         let overlooks_url = self.flaw.is(Defect::IgnoresMetadataUrl)
-            || !challenge.is_first && self.flaw.is(Defect::ReadsFirstChallenge);
+            || !challenge.is_first && self.flaw.is(Defect::ReadsFirstChallenge)
+            || !challenge.is_capital && self.flaw.is(Defect::NeedsCapitalScheme);
         if self.flaw.is(Defect::TriesRootFirst) {
             locations.reverse();
         } else if let Some(named) = challenge.metadata.clone().filter(|_| !overlooks_url) {
