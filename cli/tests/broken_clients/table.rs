@@ -340,6 +340,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(PutsTokenIntoUrl, "authorization/no-scopes@streamable-http@2025-11-25", "token-in-header"),
     warns(IgnoresCredentials, "authorization/known-client-first@streamable-http@2026-07-28", "given-credentials-first"),
     fails(ForgetsTokenOfStreams, "authorization/no-scopes@streamable-http@2025-11-25", "every-request-authorized"),
+    fails(ForgetsTokenOfStreams, "authorization/subscriptions@streamable-http@2026-07-28", "every-request-authorized"),
     fails(
         SendsTokenEverywhere,
         "authorization/expired-without-refresh@streamable-http@2025-06-18",

@@ -144,10 +144,13 @@ impl Http {
             let value = value.as_ref().and_then(|value| value.parse().ok());
             value.and_then(|value| request.headers_mut().insert(header, value));
         }
+        let forgets_token = match name {
+            "answer" => self.flaw.is(Defect::AnswersWithoutToken),
+            "subscriptions/listen" => self.flaw.is(Defect::ForgetsTokenOfStreams),
+            _ => false,
+        };
         match &self.oauth {
-            Some(oauth) if name != "answer" || !self.flaw.is(Defect::AnswersWithoutToken) => {
-                self.authorized(oauth, request).await
-            }
+            Some(oauth) if !forgets_token => self.authorized(oauth, request).await,
             _ => self.client.execute(request).await.map_err(|error| transport(&error)),
         }
     }
