@@ -347,6 +347,7 @@ pub(crate) const ROWS: &[Row] = &[
         "token-only-to-the-resource",
     ),
     warns(AddsSlash, "authorization/no-scopes@streamable-http@2026-07-28", "resource-without-slash"),
+    fails(InventsClientId, "authorization/registration-rejected@streamable-http@2026-07-28", "client-id-was-issued"),
     fails(RegistersForEver, "authorization/registration-rejected@streamable-http@2026-07-28", "registrations-limited"),
     fails(
         ReusesCredentials,

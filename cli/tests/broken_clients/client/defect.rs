@@ -86,6 +86,7 @@ pub(crate) enum Defect {
     OmitsApplicationType,
     OmitsRefreshGrant,
     RegistersForEver,
+    InventsClientId,
     AddsSlash,
     ReusesCredentials,
     RefreshesElsewhere,

@@ -42,6 +42,14 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         rule: Rule::Case(registrations_limited),
     },
     Check {
+        id: "client-id-was-issued",
+        requirement: "authorization/client-identifier",
+        // Where a client is registered, it may use that identifier after the rejection.
+        scope: Scope::Named,
+        expected: "after a rejected registration, only an issued `client_id` or the URL of a document is used",
+        rule: Rule::Case(client_id_was_issued),
+    },
+    Check {
         id: "document-id-is-https",
         requirement: "authorization/document-identifier",
         scope: Scope::Always,
@@ -70,6 +78,29 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         rule: Rule::Case(credentials_stay_with_their_server),
     },
 ];
+
+/// A client without credentials has an identifier from the authorization server, or the URL of its document.
+fn client_id_was_issued(transcript: &Transcript<'_>) -> CheckOutcome {
+    let exchanges = transcript.authorization();
+    let is_issued = |id: &str, request: &AuthorizationExchange<'_>| {
+        exchanges.with_kind(Registration).any(|one| {
+            let issued = one.document().and_then(|document| document.get("client_id")).and_then(Value::as_str);
+            issued == Some(id) && one.request.server == request.request.server && one.seq() < request.seq()
+        })
+    };
+    let invented = |one: &AuthorizationExchange<'_>| {
+        let id = one.parameter("client_id").unwrap_or_default();
+        (document_url(id).is_none() && !is_issued(id, one)).then(|| format!("the `client_id` is `{id}`"))
+    };
+    let mut findings = Findings::default();
+    for rejected in exchanges.with_kind(Registration).filter(|one| !one.is_accepted()) {
+        let server = &rejected.request.server;
+        let later = |one: &&AuthorizationExchange<'_>| one.request.server == *server && one.seq() > rejected.seq();
+        let used = exchanges.with_kind(Authorization).filter(later).find_map(invented);
+        findings.check(rejected.seq(), used.map_or(Ok(()), Err));
+    }
+    findings.or_not_applicable("rejected registrations", "no registration was rejected")
+}
 
 /// The metadata in the dynamic registrations.
 fn registrations<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = (u64, &'a Value)> + use<'t, 'a> {

@@ -270,6 +270,10 @@ const FAULTS: &[(&str, Change)] = &[
     ("registration-has-refresh-grant", |flow| flow.ask("scope", "a b offline_access")),
     ("document-id-is-https", |flow| flow.ask("client_id", "http://client.example/client.json")),
     ("document-id-is-https", |flow| flow.ask("client_id", "https://client.example")),
+    ("client-id-was-issued", |flow| {
+        (flow.registrations, flow.registration) = (1, None);
+        flow.ask("client_id", "invented");
+    }),
     ("documents-preferred", |flow| flow.ask("client_id", "registered")),
     ("credentials-stay-with-their-server", |flow| {
         flow.authorization.insert("client_id", "registered");
@@ -360,6 +364,11 @@ const HABITS: &[(&str, Change)] = &[
         flow.registration = Some(json!({ "grant_types": ["authorization_code", "refresh_token"] }));
     }),
     ("document-id-is-https", |_| ()),
+    ("client-id-was-issued", |flow| {
+        flow.registrations = 1;
+        flow.ask("client_id", "registered");
+    }),
+    ("client-id-was-issued", |flow| (flow.registrations, flow.registration) = (1, None)),
     ("documents-preferred", |_| ()),
     ("credentials-stay-with-their-server", |flow| {
         flow.again("a b", "s2");
