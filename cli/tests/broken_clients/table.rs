@@ -240,6 +240,11 @@ pub(crate) const ROWS: &[Row] = &[
     fails(AssumesPkce, "authorization/no-pkce-openid@streamable-http@2026-07-28", "pkce-support-verified"),
     fails(NeedsMetadata, "authorization/default-endpoints@streamable-http@2025-03-26", "authorization-completes"),
     warns(HasNoDocument, "authorization/client-id-document@streamable-http@2025-11-25", "documents-preferred"),
+    warns(
+        AssumesDocumentSupport,
+        "authorization/dynamic-registration@streamable-http@2025-11-25",
+        "documents-if-advertised",
+    ),
     fails(HasPlainDocument, "authorization/client-id-document@streamable-http@2026-07-28", "document-id-is-https"),
     fails(
         OmitsApplicationType,

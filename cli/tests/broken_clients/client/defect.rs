@@ -82,6 +82,7 @@ pub(crate) enum Defect {
     AssumesPkce,
     NeedsMetadata,
     HasNoDocument,
+    AssumesDocumentSupport,
     HasPlainDocument,
     OmitsApplicationType,
     OmitsRefreshGrant,

@@ -22,7 +22,8 @@ impl OAuth {
         if let Some(known) = known.filter(|known| is_same(known) && !self.flaw.has(Habit::RegistersEachTime)) {
             return Ok(Registered { issuer: issuer.to_owned(), token_endpoint, ..known });
         }
-        let supports_documents = server["client_id_metadata_document_supported"] == true;
+        let supports_documents =
+            server["client_id_metadata_document_supported"] == true || self.flaw.is(Defect::AssumesDocumentSupport);
         let document = self.context["client_metadata_url"].as_str();
         let document = document.filter(|_| supports_documents && !self.flaw.is(Defect::HasNoDocument));
         // Given credentials are those of the first authorization server.

@@ -64,6 +64,13 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         rule: Rule::Case(documents_preferred),
     },
     Check {
+        id: "documents-if-advertised",
+        requirement: "authorization/document-support",
+        scope: Scope::Named,
+        expected: "the `client_id` is the URL of a document only if the authorization server advertises support for them",
+        rule: Rule::Case(documents_if_advertised),
+    },
+    Check {
         id: "given-credentials-first",
         requirement: "authorization/given-credentials-first",
         scope: Scope::Named,
@@ -166,14 +173,28 @@ fn document_id_is_https(transcript: &Transcript<'_>) -> CheckOutcome {
     Findings::from_each(urls, fault).or_not_applicable("identifiers", "no `client_id` is a URL")
 }
 
+/// Whether the authorization server of a request advertises support for documents; `None` without its metadata.
+fn advertises_documents(transcript: &Transcript<'_>, request: &AuthorizationExchange<'_>) -> Option<bool> {
+    let metadata = server_metadata(transcript, request, request.seq())?.document()?;
+    Some(metadata.get("client_id_metadata_document_supported") == Some(&Value::Bool(true)))
+}
+
+fn documents_if_advertised(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let requests = transcript.authorization().with_kind(Authorization);
+    for one in requests.filter(|one| advertises_documents(transcript, one) == Some(false)) {
+        let url = one.parameter("client_id").and_then(document_url);
+        let message =
+            |url| format!("the `client_id` is {url}, and the server does not advertise support for documents");
+        findings.check(one.seq(), url.map_or(Ok(()), |url| Err(message(url))));
+    }
+    findings.or_not_applicable("authorization requests", NO_AUTHORIZATION)
+}
+
 fn documents_preferred(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    for one in transcript.authorization().with_kind(Authorization) {
-        let metadata = server_metadata(transcript, one, one.seq()).and_then(AuthorizationExchange::document);
-        let supported = metadata.and_then(|metadata| metadata.get("client_id_metadata_document_supported"));
-        if supported != Some(&Value::Bool(true)) {
-            continue;
-        }
+    let requests = transcript.authorization().with_kind(Authorization);
+    for one in requests.filter(|one| advertises_documents(transcript, one) == Some(true)) {
         let id = one.parameter("client_id").unwrap_or_default();
         let message = || format!("the `client_id` is `{id}`, which is not a URL");
         findings.check(one.seq(), document_url(id).map(drop).ok_or_else(message));

@@ -275,6 +275,7 @@ const FAULTS: &[(&str, Change)] = &[
         flow.ask("client_id", "invented");
     }),
     ("documents-preferred", |flow| flow.ask("client_id", "registered")),
+    ("documents-if-advertised", |flow| without(flow, "client_id_metadata_document_supported")),
     ("credentials-stay-with-their-server", |flow| {
         flow.authorization.insert("client_id", "registered");
         flow.again("a b", "s2");
@@ -370,6 +371,10 @@ const HABITS: &[(&str, Change)] = &[
     }),
     ("client-id-was-issued", |flow| (flow.registrations, flow.registration) = (1, None)),
     ("documents-preferred", |_| ()),
+    ("documents-if-advertised", |flow| {
+        without(flow, "client_id_metadata_document_supported");
+        flow.ask("client_id", "registered");
+    }),
     ("credentials-stay-with-their-server", |flow| {
         flow.again("a b", "s2");
         flow.second_server = "oauth:successor";
