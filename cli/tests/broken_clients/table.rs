@@ -332,6 +332,7 @@ pub(crate) const ROWS: &[Row] = &[
         "authorization/unrelated-scopes@streamable-http@2025-11-25",
         "scopes-selected-in-order",
     ),
+    warns(AddsSupportedScopes, "authorization/unrelated-scopes@streamable-http@2026-07-28", "scopes-selected-in-order"),
     warns(InventsScopes, "authorization/no-scopes@streamable-http@2025-11-25", "scopes-selected-in-order"),
     warns(DropsEarlierScopes, "authorization/step-up@streamable-http@2026-07-28", "granted-scopes-kept"),
     warns(

@@ -113,6 +113,7 @@ pub(crate) enum Defect {
     AcceptsMissingIssuer,
     IgnoresChallengedScopes,
     InventsScopes,
+    AddsSupportedScopes,
     DropsEarlierScopes,
     AlwaysWantsOfflineAccess,
     IgnoresMissingScopes,

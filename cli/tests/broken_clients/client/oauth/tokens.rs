@@ -107,7 +107,8 @@ impl OAuth {
         let listed = found.server["scopes_supported"].as_array();
         let has_offline = listed.is_some_and(|all| all.iter().any(|scope| scope == "offline_access"));
         let offline = has_offline || self.flaw.is(Defect::AlwaysWantsOfflineAccess);
-        for scope in wanted.into_iter().chain(offline.then(|| "offline_access".to_owned())) {
+        let extra = found.scopes.clone().filter(|_| self.flaw.is(Defect::AddsSupportedScopes)).unwrap_or_default();
+        for scope in wanted.into_iter().chain(extra).chain(offline.then(|| "offline_access".to_owned())) {
             if !scopes.contains(&scope) {
                 scopes.push(scope);
             }

@@ -78,9 +78,9 @@ fn scopes_selected_in_order(transcript: &Transcript<'_>) -> CheckOutcome {
     let documents = exchanges.with_kind(ResourceMetadata).filter(earlier);
     let supported = documents.filter_map(|one| listed(one.document())).last();
     let requested = first.scopes();
-    let (source, wanted) = match (challenged, supported) {
-        (Some(challenged), _) => ("challenge", words(challenged)),
-        (None, Some(supported)) => ("resource metadata", supported),
+    let (source, wanted, unneeded) = match (challenged, supported) {
+        (Some(challenged), supported) => ("challenge", words(challenged), supported.unwrap_or_default()),
+        (None, Some(supported)) => ("resource metadata", supported, vec![]),
         (None, None) => {
             let mut findings = Findings::default();
             let extra = requested.iter().find(|scope| **scope != OFFLINE);
@@ -90,9 +90,18 @@ fn scopes_selected_in_order(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     };
     let missing = wanted.iter().find(|scope| !requested.contains(scope));
+    // The user may have configured other scopes, so only those of the metadata count.
+    let is_extra = |scope: &&&str| unneeded.contains(*scope) && !wanted.contains(*scope) && **scope != OFFLINE;
+    let extra = requested.iter().find(is_extra);
     let mut findings = Findings::default();
-    let message = |scope| format!("the scope `{scope}` of the {source} is not requested");
-    findings.check(first.seq(), missing.map_or(Ok(()), |scope| Err(message(scope))));
+    let result = match (missing, extra) {
+        (Some(scope), _) => Err(format!("the scope `{scope}` of the {source} is not requested")),
+        (None, Some(scope)) => {
+            Err(format!("the scope `{scope}` of the metadata is requested too, which is not in the challenge"))
+        }
+        (None, None) => Ok(()),
+    };
+    findings.check(first.seq(), result);
     findings.or_not_applicable("authorization requests", NO_AUTHORIZATION)
 }
 

@@ -313,6 +313,10 @@ const FAULTS: &[(&str, Change)] = &[
     ("redirect-uri-is-safe", |flow| flow.ask("redirect_uri", "http://app.example/cb")),
     ("scopes-selected-in-order", |flow| flow.ask("scope", "a")),
     ("scopes-selected-in-order", |flow| flow.challenge = "Bearer".to_owned()),
+    ("scopes-selected-in-order", |flow| {
+        flow.resource["scopes_supported"] = json!(["b", "c"]);
+        flow.ask("scope", "a b c");
+    }),
     ("challenged-scopes-requested", |flow| flow.rejections = 1),
     ("challenged-scopes-requested", |flow| {
         flow.rejections = 1;
@@ -402,6 +406,11 @@ const HABITS: &[(&str, Change)] = &[
         flow.authorization.remove("scope");
     }),
     ("scopes-selected-in-order", |flow| flow.ask("scope", "a b offline_access")),
+    ("scopes-selected-in-order", |flow| {
+        // A user may configure scopes.
+        flow.resource["scopes_supported"] = json!(["b", "c", "offline_access"]);
+        flow.ask("scope", "a b d offline_access");
+    }),
     ("challenged-scopes-requested", |flow| {
         flow.rejections = 1;
         flow.again("c", "s2");
