@@ -262,6 +262,7 @@ fn undeclared_is_skipped() -> anyhow::Result<()> {
         "called-as-tasks",
         "mixed-tool-results",
         "no-user",
+        "not-of-the-server",
         "state-alone",
         "state-unchanged",
         "undeclared",
