@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -79,8 +79,8 @@ pub(super) struct Shared {
     session: Mutex<Option<HeaderValue>>,
     /// The sessions that steps opened in addition.
     others: Mutex<Vec<HeaderValue>>,
-    /// Whether a step introduced another client, with a session or without.
-    has_other_client: AtomicBool,
+    /// The session of the first client that a step introduced, by its name; empty if the server assigned none.
+    other_client: OnceLock<String>,
     /// Whether DELETE was sent.
     ended: AtomicBool,
     revision: Mutex<Option<String>>,
@@ -118,7 +118,7 @@ impl HttpPeer {
             exchanges: AtomicU64::new(0),
             session: Mutex::default(),
             others: Mutex::default(),
-            has_other_client: AtomicBool::default(),
+            other_client: OnceLock::new(),
             ended: AtomicBool::new(false),
             revision: Mutex::default(),
             answers,
@@ -269,7 +269,10 @@ impl Shared {
         let mut sent = self.usual_headers(method);
         for (name, value) in headers {
             let name = name.to_ascii_lowercase();
-            let value = if value == OTHER_CLIENT { self.session_of_other_client() } else { value };
+            let value = match value.as_str() {
+                OTHER_CLIENT => self.other_client.get().cloned().unwrap_or_default(),
+                _ => value,
+            };
             if value.is_empty() {
                 sent.remove(&name)
             } else {

@@ -1,10 +1,6 @@
 //! Further sessions and streams that steps open, and the variety of session ids.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use reqwest::{Method, header::HeaderValue};
@@ -50,8 +46,8 @@ impl HttpPeer {
         }
         if let Some(text) = initialized {
             let session = name.clone().unwrap_or_default();
-            self.exchange_in_session(text, Headers::from([(SESSION.to_owned(), session)])).await?;
-            self.shared.has_other_client.store(true, Ordering::Relaxed);
+            self.exchange_in_session(text, Headers::from([(SESSION.to_owned(), session.clone())])).await?;
+            self.shared.other_client.get_or_init(|| session);
         }
         Ok(name)
     }
@@ -97,7 +93,7 @@ impl HttpPeer {
     pub(in super::super) fn names_unknown_session(&self, headers: &Headers) -> bool {
         headers.get(SESSION).is_some_and(|name| match name.as_str() {
             // Clients that answer no requests are those of the modern era, which has no handshake and no sessions.
-            OTHER_CLIENT => self.shared.answers && !self.shared.has_other_client.load(Ordering::Relaxed),
+            OTHER_CLIENT => self.shared.answers && self.shared.other_client.get().is_none(),
             name => name.starts_with(OTHER) && self.shared.session_named(name).is_none(),
         })
     }
@@ -120,11 +116,6 @@ impl Shared {
         }
         let others = lock(&self.others);
         (0..others.len()).find(|position| other_name(*position) == name).map(|position| others[position].clone())
-    }
-
-    /// The name of the other client's session; empty if the server assigned it none.
-    pub(super) fn session_of_other_client(&self) -> String {
-        if lock(&self.others).is_empty() { String::new() } else { other_name(0) }
     }
 
     fn name_session(&self, id: HeaderValue) -> String {
