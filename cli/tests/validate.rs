@@ -7,25 +7,41 @@ use std::{
 };
 
 use reports::{Run, Verdict};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const WORKBENCH: &str = env!("CARGO_BIN_EXE_mcp-workbench");
 
-#[test]
-fn a_conforming_server_passes_all_checks() {
+/// Validates a mock server that conforms, except perhaps in the behavior of its process.
+fn validate(process: &Value) -> Run {
     let directory = tempfile::tempdir().expect("a directory");
-    let script = directory.path().join("script.json");
-    let tools =
-        json!({ "capabilities": { "tools": {}, "logging": {} }, "tools": [{ "name": "echo" }, { "name": "add" }] });
-    std::fs::write(&script, tools.to_string()).expect("the script is written");
+    let file = directory.path().join("script.json");
+    let script = json!({
+        "process": process,
+        "revisions": ["2025-11-25", "2026-07-28"],
+        "capabilities": { "tools": {}, "logging": {} },
+        "tools": [{ "name": "echo" }, { "name": "add" }]
+    });
+    std::fs::write(&file, script.to_string()).expect("the script is written");
     let output = Command::new(WORKBENCH)
         .args(["validate", "--quiet", "--jobs", "8", "--format", "json", "--", WORKBENCH, "mock", "stdio"])
-        .arg(&script)
+        .arg(&file)
         .output()
         .expect("the workbench starts");
     let run: Run = serde_json::from_slice(&output.stdout).expect("a run");
+    assert_eq!(output.status.success(), run.passed(), "the exit code agrees with the report");
+    run
+}
+
+#[test]
+fn a_conforming_server_passes_all_checks() {
+    let run = validate(&json!({}));
     let bad: Vec<_> = run.cases.iter().filter(|case| case.verdict > Verdict::Passed).map(|case| &case.id).collect();
-    assert!(output.status.success() && run.passed() && bad.is_empty(), "{bad:?}");
+    assert!(run.passed() && bad.is_empty(), "{bad:?}");
+}
+
+#[test]
+fn a_server_with_a_defect_fails_the_run() {
+    assert!(!validate(&json!({ "banner": "Listening\n" })).passed());
 }
 
 /// A mock server and its URL.
