@@ -114,6 +114,7 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     fails(DropsBatches, "handshake/batches@stdio@2025-03-26", "steps[0].call"),
     fails(DropsBatches, "handshake/batches@streamable-http@2025-03-26", "steps[0].call"),
+    fails(ReadsFirstOfBatch, "handshake/batches@streamable-http@2025-03-26", "steps[0].call"),
     warns(FailsOnStderr, "handshake/stderr-output@stdio@2025-11-25", "steps[0].call"),
     warns(FailsOnStderr, "handshake/stderr-output@stdio@2026-07-28", "steps[1].call"),
     fails(KnowsOneFallbackCode, "handshake/falls-back-from-any-error@stdio@2025-11-25", "fallback-on-any-error"),

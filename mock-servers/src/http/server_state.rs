@@ -219,8 +219,8 @@ impl Core {
     /// Opens a session and gives it an id.
     pub(crate) fn open_session(&mut self) -> (SessionKey, String) {
         let key = self.engine.open_session();
-        // Long, and with letters of both cases, as clients must return it unchanged.
-        let id = format!("{}-{}.{}", self.engine.token().to_uppercase(), self.engine.token(), self.engine.token());
+        // Long, with letters of both cases and characters that URLs escape, as clients must return it unchanged.
+        let id = format!("{}+{}/{}==", self.engine.token().to_uppercase(), self.engine.token(), self.engine.token());
         if let Some(idle) = self.state.sessions.enter(key, id.clone()) {
             self.close_session(idle);
         }

@@ -35,6 +35,7 @@ pub(crate) enum Defect {
     NeverRestarts,
     AnswersStatelessServers,
     DropsBatches,
+    ReadsFirstOfBatch,
     // HTTP.
     OmitsParameterHeaders,
     OmitsZeros,

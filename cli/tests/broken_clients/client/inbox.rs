@@ -130,7 +130,8 @@ impl Inbox {
     pub(crate) fn take(&self, message: &Value) -> Vec<Value> {
         // "MUST support receiving JSON-RPC batches" (2025-03-26, basic, batching).
         if let Some(batch) = message.as_array().filter(|_| !self.flaw.is(Defect::DropsBatches)) {
-            return batch.iter().flat_map(|message| self.take(message)).collect();
+            let read = if self.flaw.is(Defect::ReadsFirstOfBatch) { 1 } else { batch.len() };
+            return batch.iter().take(read).flat_map(|message| self.take(message)).collect();
         }
         match (message["method"].as_str(), message.get("id")) {
             (Some(_), Some(_))

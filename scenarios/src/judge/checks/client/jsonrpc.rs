@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use ::evidence::Direction;
+use ::evidence::{ConnectionEvent, Direction};
 use serde_json::Value;
 
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
-        transcript::{Body, Frame, IdKey, Message, Session, Transcript, http::media_type, is_truncated},
+        transcript::{Body, Frame, IdKey, Message, Session, Transcript, http::{media_type, status}, is_truncated},
     },
     model::{Revision, Transport},
     shapes::Shapes,
@@ -188,8 +188,9 @@ fn request_ids_unique(transcript: &Transcript<'_>) -> CheckOutcome {
         if !transcript.evidence.revision.is_modern() || session.has_initialize() {
             unique_in_session(session, &mut findings);
         } else if transcript.evidence.transport == Transport::Stdio {
-            // Over HTTP the requests of two senders cannot be told apart, so only the input of a process is checked.
             unique_in_flight(session, &mut findings);
+        } else {
+            unique_after_break(transcript, session, &mut findings);
         }
     }
     findings.or_not_applicable("requests", "the client sent no request of a known sender")
@@ -234,6 +235,28 @@ fn unique_in_flight<'a>(session: &Session<'a>, findings: &mut Findings) {
                 None => {
                     open.insert(id, message);
                 }
+            }
+        }
+    }
+}
+
+/// Over HTTP the requests of two senders cannot be told apart, so only a request counts that is sent again after the server
+/// closed its stream without a response (2026-07-28, changelog: "clients MUST re-issue it as a new request with a new
+/// request ID").
+fn unique_after_break<'a>(transcript: &Transcript<'a>, session: &Session<'a>, findings: &mut Findings) {
+    let mut sent: HashMap<(&str, IdKey<'a>), Message<'a>> = HashMap::new();
+    let by_server = |frame: &&&Frame| frame.body == Body::Event(ConnectionEvent::ClosedByServer);
+    for request in session.client_messages().filter(Message::is_request) {
+        let (Some(id), Some(method)) = (request.id_key(), request.method()) else { continue };
+        findings.saw(request.seq());
+        if let Some(first) = sent.insert((method, id), request) {
+            let end = session.closes_of(first.frame.connection).iter().find(by_server);
+            let has_response = || {
+                session.answer(&first).is_some() || transcript.reply(first.frame).and_then(status) != Some(200)
+            };
+            let is_lost = end.is_some_and(|end| end.seq < request.seq()) && !has_response();
+            if is_lost && first.is_same_call(&request) {
+                fail_reused(findings, &first, &request);
             }
         }
     }

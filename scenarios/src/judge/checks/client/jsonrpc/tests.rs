@@ -163,3 +163,18 @@ fn since_2026_an_id_is_free_again_once_it_is_answered() {
     passes(id, ask().client(cancel(1)).client(modern(1, "tools/list", json!({}))));
     fails(id, ask().client(modern(1, "tools/list", json!({}))), "the id `1`");
 }
+
+#[test]
+fn a_call_whose_stream_broke_is_sent_again_with_another_id() {
+    let id = "request-ids-unique";
+    let ask = || modern(1, "tools/call", json!({ "name": "x" }));
+    let begun = || EvidenceBuilder::http(Revision::V2026_07_28).client(ask()).server(note("notifications/message"));
+    let broken = || begun().mark(ConnectionEvent::ClosedByServer);
+    fails(id, broken().client(ask()), "the id `1`");
+    passes(id, broken().client(modern(2, "tools/call", json!({ "name": "x" }))));
+    passes(id, broken().client(modern(1, "tools/call", json!({ "name": "y" }))));
+    passes(id, begun().mark(ConnectionEvent::ClosedByPeer).client(ask()));
+    passes(id, begun().server(result(1, json!({}))).mark(ConnectionEvent::ClosedByServer).client(ask()));
+    let rejected = EvidenceBuilder::http(Revision::V2026_07_28).client(ask()).status(401);
+    passes(id, rejected.mark(ConnectionEvent::ClosedByServer).client(ask()));
+}
