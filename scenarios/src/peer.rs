@@ -329,9 +329,7 @@ impl Peer {
         let message = self.message(&request, Some(&id));
         let since = self.recorder.received();
         let at_us = self.now_us();
-        let mut headers = self.headers(&message, request.bare);
-        headers.extend(request.headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
-        let exchange = self.post(&message, headers, request.lost_after).await?;
+        let exchange = self.post(&message, self.headers_of(&request, &message), request.lost_after).await?;
         let progress_token = message.pointer("/params/_meta/progressToken").cloned();
         if request.method == "resources/unsubscribe" {
             self.slow_calls.expect_late(AFTER_UNSUBSCRIBE);
@@ -385,13 +383,21 @@ impl Peer {
     /// Sends a notification. Over HTTP it waits for the HTTP response, so that the server can take the next message.
     pub(crate) async fn notify(&mut self, notification: &Outgoing) -> Result<(), StepError> {
         let message = self.message(notification, None);
-        let exchange = self.post(&message, self.headers(&message, notification.bare), None).await?;
+        let exchange = self.post(&message, self.headers_of(notification, &message), None).await?;
         let Some(exchange) = exchange else { return Ok(()) };
         let over = self.recorder.wait(Duration::from_secs(2), |state| state.ended.get(&exchange).cloned()).await;
         match over.and_then(|ended| ended.error) {
             Some(error) => Err(failure("closed", error)),
             None => Ok(()),
         }
+    }
+
+    /// The usual headers of a message, and those that replace them.
+    fn headers_of(&self, outgoing: &Outgoing, message: &Value) -> Headers {
+        let mut headers = self.headers(message, outgoing.bare);
+        let replaced = outgoing.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+        headers.extend(replaced);
+        headers
     }
 
     /// Writes raw bytes, over stdio in so many pieces, and returns the messages received within the timeout.

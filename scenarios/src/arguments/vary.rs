@@ -38,6 +38,12 @@ pub(super) fn variants(
             .map(|(name, _)| with(name, json!(format!("x{}x", NOT_ASCII.repeat(LARGE / 2 - 1))))),
     );
     all.extend(complete(generator));
+    // The result is often 0 too, and a server that tests whether it is true loses it.
+    let mut zeros = first.clone();
+    for (name, _) in properties.iter().filter(|(_, property)| matches!(type_of(property), "integer" | "number")) {
+        zeros.insert((*name).clone(), json!(0));
+    }
+    all.push(zeros);
     for (name, property) in &properties {
         let values = match property.get("enum").and_then(Value::as_array) {
             Some(values) => values.clone(),

@@ -10,7 +10,7 @@ use mock_servers::HumanDuration;
 
 use super::expect::Expect;
 
-/// Several concurrent requests.
+/// Several concurrent requests, and notifications between them.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Together {
@@ -31,12 +31,12 @@ pub struct Together {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConcurrentRequest {
-    /// The JSON-RPC method.
+    /// The JSON-RPC method. `notifications/…` is sent as a notification.
     pub method: String,
     /// The parameters. `_meta` is added if the revision requires it.
     #[serde(default)]
     pub params: Option<Map<String, Value>>,
-    /// The id, of any type [default: the next number].
+    /// The id of a request, of any type [default: the next number].
     #[serde(default)]
     pub id: Option<Value>,
     /// HTTP headers that replace those of a conforming client (Streamable HTTP only). With the session `[session 2]` the

@@ -39,6 +39,8 @@ const SLOW: Duration = Duration::from_secs(1);
 /// When the calls of a step took so long together, tools are not called with other valid arguments. Those that violate the
 /// schema show more.
 const BEFORE_VARIANTS: Duration = Duration::from_secs(5);
+/// How long to wait for a call of a tool that stays open, since it was sent, if its end is needed.
+const SOON: Duration = Duration::from_secs(2);
 /// A tool whose last call took longer is not called with other valid arguments.
 const UNHURRIED: Duration = Duration::from_millis(150);
 
@@ -158,7 +160,7 @@ impl Peer {
     /// # Errors
     /// The reason why not.
     pub(crate) async fn has_time_for(&mut self, tool: &str) -> Result<(), &'static str> {
-        self.await_open(tool).await;
+        self.await_open(tool, SLOW).await;
         if self.slow_calls.tools.contains(tool) {
             return Err(NO_RESPONSE);
         }
@@ -239,15 +241,22 @@ impl Peer {
         self.slow_calls.open.iter().any(|call| call.tool == tool)
     }
 
-    /// Waits briefly for the responses to the open calls of a tool. A busy machine delays those of fast tools too.
-    async fn await_open(&mut self, tool: &str) {
+    /// Whether no call of the tool is open, or all of them had a response soon.
+    pub(crate) async fn ends_soon(&mut self, tool: &str) -> bool {
+        self.await_open(tool, SOON).await;
+        !self.has_open(tool)
+    }
+
+    /// Waits for the responses to the open calls of a tool, each so long since it was sent. A busy machine delays those of fast
+    /// tools too.
+    async fn await_open(&mut self, tool: &str, within: Duration) {
         let open = std::mem::take(&mut self.slow_calls.open);
         let (of_tool, others) = open.into_iter().partition(|call| call.tool == tool);
         self.slow_calls.open = others;
         for call in of_tool {
             let since = Duration::from_micros(self.now_us() - call.sent.at_us);
             let found = |state: &State| find_response(state, &call.sent).map(|_| ());
-            if self.recorder.wait(SLOW.saturating_sub(since), found).await.is_none() {
+            if self.recorder.wait(within.saturating_sub(since), found).await.is_none() {
                 self.slow_calls.tools.insert(tool.to_owned());
                 self.slow_calls.open.push(call);
             }

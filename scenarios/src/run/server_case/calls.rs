@@ -42,7 +42,7 @@ const LARGE: usize = 50_000;
 /// One call to make.
 struct Planned {
     name: String,
-    arguments: Option<Map<String, Value>>,
+    arguments: Option<Value>,
     violates: Option<String>,
     /// Whether it has other valid arguments than the first call of the tool.
     is_variant: bool,
@@ -56,7 +56,7 @@ impl Planned {
     fn valid(name: &str, arguments: Map<String, Value>) -> Self {
         Self {
             name: name.to_owned(),
-            arguments: Some(arguments),
+            arguments: Some(Value::Object(arguments)),
             violates: None,
             is_variant: false,
             has_token: true,
@@ -67,18 +67,19 @@ impl Planned {
     /// The request, without metadata.
     fn outgoing(&self) -> Outgoing {
         let mut params = Map::from_iter([("name".to_owned(), json!(self.name))]);
-        params.extend(self.arguments.iter().map(|arguments| ("arguments".to_owned(), json!(arguments))));
+        params.extend(self.arguments.iter().map(|arguments| ("arguments".to_owned(), arguments.clone())));
         let (method, headers) = ("tools/call".to_owned(), self.headers.clone());
         Outgoing { method, params: Some(params), headers, ..Outgoing::default() }
     }
 
     /// Whether its arguments have a string that is larger than the others.
     fn is_large(&self) -> bool {
-        let mut values = self.arguments.iter().flat_map(Map::values);
+        let mut values = self.arguments.iter().filter_map(Value::as_object).flat_map(Map::values);
         values.any(|value| value.as_str().is_some_and(|text| text.len() > LARGE))
     }
 
     fn invalid(name: &str, arguments: Option<Map<String, Value>>, violates: &str) -> Self {
+        let arguments = arguments.map(Value::Object);
         Self { violates: Some(violates.to_owned()), arguments, ..Self::valid(name, Map::new()) }
     }
 }
@@ -137,11 +138,11 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
         if !step.cancel {
             let is_answered = response.get("id").is_some();
             peer.note_duration(&planned.name, elapsed, is_answered);
-            if is_answered && planned.arguments.as_ref().is_some_and(Map::is_empty) {
+            if is_answered && planned.arguments == Some(json!({})) {
                 peer.note_fast_without_arguments(&planned.name, elapsed);
             }
         } else if peer.was_interrupted(&planned.name) {
-            if interrupted.is_empty() && !peer.has_open(&planned.name) {
+            if interrupted.is_empty() && peer.ends_soon(&planned.name).await {
                 cancel_one_of_two(peer, &planned, early(elapsed)).await?;
             }
             interrupted.insert(planned.name.clone(), early(elapsed));
@@ -225,6 +226,7 @@ fn plan_calls(peer: &Peer, step: &CallTools, tools: &[Value], policy: &ToolPolic
     }
     if step.arguments == ArgumentKind::Invalid {
         calls.extend(other_case(tools, &calls).map(|planned| vec![planned]));
+        calls.extend(as_array(&calls).map(|planned| vec![planned]));
     }
     // Open calls have more time then.
     calls.sort_by_key(|planned| planned.first().is_some_and(|first| peer.has_open(&first.name)));
@@ -318,6 +320,16 @@ fn other_case(tools: &[Value], planned: &[Vec<Planned>]) -> Option<Planned> {
     })
 }
 
+/// A call of the first tool with arguments, whose values are in an array. An empty one would be an empty object in PHP.
+fn as_array(planned: &[Vec<Planned>]) -> Option<Planned> {
+    planned.iter().flatten().find_map(|call| {
+        let arguments = call.arguments.as_ref()?.as_object().filter(|arguments| !arguments.is_empty())?;
+        let values = arguments.values().cloned().collect();
+        let invalid = Planned::invalid(&call.name, None, "an array instead of an object");
+        Some(Planned { arguments: Some(Value::Array(values)), ..invalid })
+    })
+}
+
 /// Makes one call. A call without a response is cancelled, and has the error as its response. The second value is whether it
 /// had progress.
 async fn call(
@@ -383,6 +395,10 @@ async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Du
         Ok(_) => return Ok(()),
     }
     let (began_us, id) = (peer.now_us(), peer.take_id());
+    if peer.transport() == Transport::Stdio {
+        // It arrives before the request, which it must not end.
+        cancel_no_call(peer, json!({ "requestId": id })).await?;
+    }
     let later = peer.send(call(json!(id))).await?;
     if peer.response(&later, CALL).await.is_ok() {
         let took = Duration::from_micros(peer.now_us() - began_us);

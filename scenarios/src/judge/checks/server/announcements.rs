@@ -35,7 +35,21 @@ pub(super) const CHECKS: &[Check] = &[
         requirement: "tools/changes-announced",
         scope: Scope::Named,
         expected: "a change of the tools is announced if `tools.listChanged` is declared",
-        rule: Rule::Case(announced),
+        rule: Rule::Case(|transcript| announced(transcript, &TOOLS)),
+    },
+    Check {
+        id: "changes-of-prompts-are-announced",
+        requirement: "prompts/changes-announced",
+        scope: Scope::Named,
+        expected: "a change of the prompts is announced if `prompts.listChanged` is declared",
+        rule: Rule::Case(|transcript| announced(transcript, &PROMPTS)),
+    },
+    Check {
+        id: "changes-of-resources-are-announced",
+        requirement: "resources/changes-announced",
+        scope: Scope::Named,
+        expected: "a change of the list of resources is announced if `resources.listChanged` is declared",
+        rule: Rule::Case(|transcript| announced(transcript, &RESOURCES)),
     },
     Check {
         id: "metadata-key-names",
@@ -61,43 +75,57 @@ fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("notifications", "the server announced no change of a list")
 }
 
-/// Compares each listing of the tools with the one before.
-fn announced(transcript: &Transcript<'_>) -> CheckOutcome {
-    if transcript.declares("tools.listChanged") != Some(true) {
-        return CheckOutcome::not_applicable("the server does not declare `tools.listChanged`");
+/// A list whose changes are announced.
+struct List {
+    key: &'static str,
+    identity: &'static str,
+    /// The type of its announcements in the filter of a subscription.
+    filter: &'static str,
+}
+
+const TOOLS: List = List { key: "tools", identity: "name", filter: "toolsListChanged" };
+const PROMPTS: List = List { key: "prompts", identity: "name", filter: "promptsListChanged" };
+const RESOURCES: List = List { key: "resources", identity: "uri", filter: "resourcesListChanged" };
+
+/// Compares each listing with the one before.
+fn announced(transcript: &Transcript<'_>, list: &List) -> CheckOutcome {
+    let (capability, method) = (format!("{}.listChanged", list.key), format!("{}/list", list.key));
+    if transcript.declares(&capability) != Some(true) {
+        return CheckOutcome::not_applicable(format!("the server does not declare `{capability}`"));
     }
-    let Some(observed) = announcements_arrive(transcript) else {
+    let Some(observed) = announcements_arrive(transcript, list) else {
         return CheckOutcome::not_applicable("no announcement would arrive");
     };
     let mut before: Option<(u64, BTreeSet<&str>)> = None;
     let mut findings = Findings::default();
-    for walk in pagination::whole_walks(transcript, "tools/list") {
+    for walk in pagination::whole_walks(transcript, &method) {
         let response = walk.last().and_then(|last| last.response);
         let (Some(first), Some(response)) = (walk.first(), response) else { continue };
         let (began, ended) = (first.request.at_us(), response.at_us());
         if !observed.contains(&began) || !observed.contains(&ended) {
             continue;
         }
-        let names = walk.iter().filter_map(|page| pagination::identities(page, "tools", "name")).flatten().collect();
+        let names = walk.iter().filter_map(|page| pagination::identities(page, list.key, list.identity));
+        let names = names.flatten().collect();
         if let Some((since, earlier)) = &before {
             let changed = earlier.symmetric_difference(&names).next();
-            let is_announced = || pagination::is_change_announced(transcript, "tools/list", *since, ended);
+            let is_announced = || pagination::is_change_announced(transcript, &method, *since, ended);
             let changed = changed.filter(|_| !is_announced());
             let fault = changed.map(|name| format!("`{name}` is in one of two listings, and no change was announced"));
             findings.check(response.seq(), fault.map_or(Ok(()), Err));
         }
         before = Some((began, names));
     }
-    findings.or_not_applicable("listings", "the tools were not listed twice")
+    findings.or_not_applicable("listings", &format!("the {} were not listed twice", list.key))
 }
 
-/// When announcements of changed tools would arrive, in microseconds. In revisions with a handshake only over stdio: over HTTP, the
+/// When announcements of a changed list would arrive, in microseconds. In revisions with a handshake only over stdio: over HTTP, the
 /// server may have no stream for them.
-fn announcements_arrive(transcript: &Transcript<'_>) -> Option<Range<u64>> {
+fn announcements_arrive(transcript: &Transcript<'_>, list: &List) -> Option<Range<u64>> {
     if !transcript.evidence.revision.is_modern() {
         return (!transcript.is_http()).then_some(0..u64::MAX);
     }
-    let since = modern::subscriptions::acknowledged_at(transcript, "toolsListChanged")?;
+    let since = modern::subscriptions::acknowledged_at(transcript, list.filter)?;
     let mut frames = transcript.evidence.frames.iter().filter(|frame| frame.from_client() && frame.at_us > since);
     let end = frames.find(|frame| {
         frame.body == Body::Event(ConnectionEvent::ClosedByPeer)

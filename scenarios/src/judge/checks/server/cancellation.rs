@@ -11,6 +11,7 @@ use crate::{
             http::{SESSION_HEADER, header, media_type, status},
         },
     },
+    model::Transport,
     peer::TOO_SLOW,
 };
 
@@ -42,6 +43,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "after the cancellation of a call, an earlier equal call still has a response",
         rule: Rule::Case(no_other),
+    },
+    Check {
+        id: "early-cancellation-is-ignored",
+        requirement: "cancellation/races",
+        scope: Scope::Named,
+        expected: "over stdio, a cancellation before the request with its id does not end that request",
+        rule: Rule::Case(early_is_ignored),
     },
     Check {
         id: "survives-cancellation",
@@ -226,6 +234,30 @@ fn no_other(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("cancellations", "no call was cancelled while another one was open")
+}
+
+fn early_is_ignored(transcript: &Transcript<'_>) -> CheckOutcome {
+    // Over HTTP a cancellation can overtake its request, and a server may remember it.
+    if transcript.evidence.transport != Transport::Stdio {
+        return CheckOutcome::not_applicable("the transport is not stdio");
+    }
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        for cancel in cancellations(session.client_messages()) {
+            let Some(id) = cancel.cancels().map(IdKey::new) else { continue };
+            let Some(request) = session.requests_with(id).next().filter(|request| request.seq() > cancel.seq()) else {
+                continue;
+            };
+            findings.saw(cancel.seq());
+            let mut equal = session.client_messages().filter(|one| one.tool().is_some() && one.is_same_call(&request));
+            let is_lost = session.answer(&request).is_none();
+            if let Some(answered) = equal.find_map(|one| session.answer(&one)).filter(|_| is_lost) {
+                let message = format!("the call {} has no response, but an equal one has", brief(&request.json["id"]));
+                findings.fail(message, [cancel.seq(), request.seq(), answered.seq()]);
+            }
+        }
+    }
+    findings.or_not_applicable("cancellations", "nothing was cancelled before it was sent")
 }
 
 fn cancel_of<'a>(session: &Session<'a>, call: &Message<'a>) -> Option<Message<'a>> {

@@ -1,6 +1,6 @@
 //! Streamable HTTP of the handshake revisions: statuses, content types, sessions, origins.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{
-            Body, ConnectionEvent, Frame, Transcript,
+            Body, ConnectionEvent, Frame, IdKey, Transcript,
             http::{REVISION_HEADER, SESSION_HEADER, header, media_type, method, status},
         },
     },
@@ -143,6 +143,17 @@ fn content_type(transcript: &Transcript<'_>) -> CheckOutcome {
     let posts = exchanges(transcript, |frame| method(frame) == Some("POST") && frame.is_request());
     // Software before the server may reject a request in its own form.
     let is_message = |reply: &Frame| reply.json().is_some_and(|value| value.get("jsonrpc").is_some());
+    let cancelled: HashMap<_, u64> = transcript
+        .client_messages()
+        .filter_map(|cancel| Some((IdKey::new(cancel.cancels()?), cancel.seq())))
+        .collect();
+    // A cancelled request has no response, but its exchange has to end.
+    let is_cancelled = |request: &Frame, reply: &Frame| {
+        let has_no_body = matches!(reply.body, Body::Event(ConnectionEvent::Bodiless));
+        let id = request.json().and_then(|json| json.get("id")).map(IdKey::new);
+        has_no_body && id.and_then(|id| cancelled.get(&id)).is_some_and(|cancel| *cancel < reply.seq)
+    };
+    let posts = posts.filter(|(request, reply, _)| !is_cancelled(request, reply));
     let by_server = posts.filter(|(_, reply, status)| is_success(*status) || is_message(reply));
     check_responses(by_server, "no request was answered by the server", |reply, _, _| {
         let media_type = media_type(reply);

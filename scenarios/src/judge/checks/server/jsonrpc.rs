@@ -107,11 +107,16 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("requests", "no request was sent")
 }
 
+/// The session over HTTP, and the id of a request.
+fn session_and_id<'a>(request: &Message<'a>) -> Option<(Option<&'a str>, IdKey<'a>)> {
+    Some((header(request.frame, SESSION_HEADER), request.id_key()?))
+}
+
 /// Decides whether a missing response is a violation.
 struct Waiting<'t, 'a> {
     transcript: &'t Transcript<'a>,
-    /// The first cancellations.
-    cancelled: HashMap<IdKey<'a>, Message<'a>>,
+    /// The first cancellations, by session and id.
+    cancelled: HashMap<(Option<&'a str>, IdKey<'a>), Message<'a>>,
     /// The first frame after which the server may be unable to respond.
     malformed: u64,
     /// When the workbench closed the connection.
@@ -131,7 +136,8 @@ impl<'t, 'a> Waiting<'t, 'a> {
         let frames = &transcript.evidence.frames;
         let mut cancelled = HashMap::new();
         for cancel in transcript.client_messages() {
-            cancel.cancels().map(|id| cancelled.entry(IdKey::new(id)).or_insert(cancel));
+            let session = header(cancel.frame, SESSION_HEADER);
+            cancel.cancels().map(|id| cancelled.entry((session, IdKey::new(id))).or_insert(cancel));
         }
         let by_us = |frame: &&Frame| {
             frame.from_client()
@@ -140,7 +146,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
         let by_server =
             |frame: &&Frame| !transcript.is_http() && frame.body == Body::Event(ConnectionEvent::ClosedByServer);
         let is_slow = |one: &RequestResponse<'_>| {
-            let given_up = || cancelled.get(&one.request.id_key()?).copied();
+            let given_up = || cancelled.get(&session_and_id(&one.request)?).copied();
             let end = one.response.or_else(given_up);
             target_of(&one.request).is_some() && end.is_some_and(|end| end.at_us() > one.request.at_us() + SLOW_CALL_US)
         };
@@ -163,7 +169,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
     fn judge(&self, request: &Message<'a>) -> Option<&'static str> {
         // The receiver of a cancellation should not respond (2025-11-25, basic/utilities/cancellation); the response to a
         // subscription is its end (2026-07-28, basic/patterns/subscriptions).
-        let cancelled = request.id_key().and_then(|id| self.cancelled.get(&id));
+        let cancelled = session_and_id(request).and_then(|key| self.cancelled.get(&key));
         let is_subscription = request.method().is_some_and(|method| method == "subscriptions/listen");
         if is_subscription || request.seq() >= self.malformed {
             return None;
@@ -434,10 +440,20 @@ fn unsupported_batches(transcript: &Transcript<'_>) -> CheckOutcome {
             Some(refusal) => {
                 findings.fail(format!("the batch is rejected: {}", brief(refusal.json)), [batch.seq, refusal.seq()]);
             }
+            None if accepts_requests(transcript, batch) => {
+                findings.fail("the status of a batch with requests is 202, and they have no response", [batch.seq]);
+            }
             None => findings.known(batch.seq, "the batch is not read, as in SDKs that removed batches".to_owned()),
         }
     }
     findings.or_not_applicable("batches", "no batch was sent")
+}
+
+/// Whether requests of a batch get the HTTP response of notifications.
+fn accepts_requests(transcript: &Transcript<'_>, batch: &Frame) -> bool {
+    let has_request = Message::all_of(batch).any(|message| message.is_request());
+    let is_stream = transcript.evidence.transport == Transport::StreamableHttp;
+    has_request && is_stream && transcript.reply(batch).and_then(status) == Some(202)
 }
 
 fn batches<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'a Frame> + use<'t, 'a> {

@@ -113,7 +113,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "sessions-are-separate",
         requirement: "transports/separate-sessions",
         scope: Scope::Always,
-        expected: "an idle session gets no message that belongs to a request of another session",
+        expected: "an idle session gets no message that belongs to another session",
         rule: Rule::Case(separate_sessions),
     },
 ];
@@ -482,6 +482,17 @@ fn outlives(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("calls", "no call lost its connection on a server that delivers messages again")
 }
 
+/// The events that other sessions had before a stream was resumed, none of which it has. Empty for other streams.
+fn earlier_events_of_others<'a>(transcript: &Transcript<'a>, stream: &ConnectionFrames<'a>) -> Vec<Message<'a>> {
+    let Some(request) = stream.request().filter(|_| stream.resumes_after().is_some()) else { return Vec::new() };
+    let others = transcript.connections().iter().filter(|other| session_of(other) != session_of(stream));
+    others.flat_map(messages).filter(|message| message.seq() < request.seq).collect()
+}
+
+fn is_same_event(one: &Message<'_>, other: &Message<'_>) -> bool {
+    event_id(one.frame).is_some() && event_id(one.frame) == event_id(other.frame) && one.json == other.json
+}
+
 fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {
     let is_other =
         |stream: &&ConnectionFrames<'_>| session_of(stream).is_some_and(|session| session.starts_with("[session "));
@@ -494,12 +505,14 @@ fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {
         let own = || transcript.requests().iter().filter(of_session);
         let ids: HashSet<_> = own().filter_map(|one| one.request.id_key()).collect();
         let tokens: HashSet<_> = own().filter_map(|one| Some(progress_token(one)?.to_string())).collect();
+        let foreign = earlier_events_of_others(transcript, stream);
         for message in messages(stream) {
             let is_own_response = message.id_key().is_some_and(|id| ids.contains(&id));
             let token = message.param("progressToken").map(ToString::to_string);
             let is_own_progress = token.is_some_and(|token| tokens.contains(&token));
             let belongs_elsewhere = (message.is_response() && !is_own_response)
-                || (message.is("notifications/progress") && !is_own_progress);
+                || (message.is("notifications/progress") && !is_own_progress)
+                || foreign.iter().any(|other| is_same_event(other, &message));
             if belongs_elsewhere {
                 findings.fail(format!("the stream gets {}", brief(message.json)), [message.seq()]);
             }

@@ -9,7 +9,7 @@ use crate::{
     arguments::{prompt_argument, sample},
     evidence::StepError,
     model::{Input, Responses},
-    peer::{Outgoing, Peer},
+    peer::{Headers, Outgoing, Peer},
     run::{
         ToolPolicy,
         server_case::{calls, fill},
@@ -135,7 +135,10 @@ impl Target {
         let mut params = self.params.clone();
         params.insert("_meta".to_owned(), json!({ CAPABILITIES: capabilities }));
         params.extend(more);
-        let outgoing = Outgoing { method: self.method.clone(), params: Some(params), ..Outgoing::default() };
+        // The retry is sent on another connection: "servers SHOULD NOT require that a client reuse the same connection or process to
+        // perform related operations" (2026-07-28, basic).
+        let headers = Headers::from([("connection".to_owned(), "close".to_owned())]);
+        let outgoing = Outgoing { method: self.method.clone(), params: Some(params), headers, ..Outgoing::default() };
         let began_us = peer.now_us();
         let sent = peer.send(outgoing).await?;
         let response = peer.response(&sent, WITHIN).await;

@@ -12,7 +12,7 @@ use crate::{
     peer::{Outgoing, Peer},
 };
 
-/// Sends all requests before it waits for the first response.
+/// Sends all requests and notifications before it waits for the first response.
 pub(super) async fn together(peer: &mut Peer, step: &Together, values: &[Value]) -> Result<Value, Failure> {
     let within = peer.response_timeout(step.within.map(|HumanDuration(within)| within));
     let root = fill::values(values, None);
@@ -28,8 +28,12 @@ pub(super) async fn together(peer: &mut Peer, step: &Together, values: &[Value])
         outgoing.push(Outgoing { method, params, id, headers, ..Outgoing::default() });
     }
     let mut sent = Vec::new();
-    for request in outgoing {
-        sent.push(peer.send(request).await?);
+    for one in outgoing {
+        if one.method.starts_with("notifications/") {
+            peer.notify(&one).await?;
+        } else {
+            sent.push(peer.send(one).await?);
+        }
     }
     Ok(json!({ "answers": peer.responses(&sent, within).await? }))
 }

@@ -372,6 +372,20 @@ fn completions() -> Vec<Row> {
     ]
 }
 
+/// Two listings with different items, and what the server announced between them.
+fn list_twice(list: &str, identity: &str, announced: Option<&str>) -> Talk {
+    let declared = declaring(json!({ list: { "listChanged": true } }));
+    let listing = |talk: Talk, item: &str| {
+        talk.result(&format!("{list}/list"), json!({}), json!({ list: [{ identity: item }] }))
+    };
+    let first = listing(declared, "a");
+    let told = match announced {
+        Some(method) => first.says(json!({ "jsonrpc": "2.0", "method": method })),
+        None => first,
+    };
+    listing(told, "b")
+}
+
 fn pages() -> Vec<Row> {
     let first = |talk: Talk| page(talk, json!({}), &["a"], json!("2"));
     let second = |talk: Talk, names: &[&str]| page(talk, json!({ "cursor": "2" }), names, Value::Null);
@@ -380,6 +394,16 @@ fn pages() -> Vec<Row> {
     let announced = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
     vec![
         ("changes-of-tools-are-announced", listed(changing(), &["a", "b"]), listed(changing().says(announced), &["b"])),
+        (
+            "changes-of-prompts-are-announced",
+            list_twice("prompts", "name", None),
+            list_twice("prompts", "name", Some("notifications/prompts/list_changed")),
+        ),
+        (
+            "changes-of-resources-are-announced",
+            list_twice("resources", "uri", None),
+            list_twice("resources", "uri", Some("notifications/resources/list_changed")),
+        ),
         (
             "own-cursors-are-accepted",
             first(stdio()).error("tools/list", json!({ "cursor": "2" }), -32602),
@@ -464,6 +488,7 @@ fn others() -> Vec<Row> {
         let two = stdio().ask(slow(json!(7))).ask(slow(json!("7"))).ask(cancel(json!("7")));
         two.ask(slow(json!(8))).says(answer(json!(8)))
     };
+    let early = || stdio().ask(slow(json!(7))).ask(cancel(json!(8))).ask(slow(json!(8))).says(answer(json!(7)));
     let changed = note("notifications/tools/list_changed", json!({}));
     let keyed = |key: &str| stdio().result("ping", json!({}), json!({ "_meta": { key: 1 } }));
     vec![
@@ -474,6 +499,7 @@ fn others() -> Vec<Row> {
             rejected_as_cancelled(0, "Request cancelled"),
         ),
         ("cancels-no-other-request", three_calls(), three_calls().says(answer(json!(7)))),
+        ("early-cancellation-is-ignored", early(), early().says(answer(json!(8)))),
         (
             "survives-cancellation",
             stdio().ask(cancel(json!(9))).ask(call("ping")),

@@ -84,6 +84,13 @@ fn batches_that_an_sdk_removed_are_not_judged() {
     assert!(fails("batch-is-answered", &two()), "one response is missing");
     assert!(!fails("batch-is-answered", &two().says(result(2))));
     assert!(fails("batch-is-answered", &two().says(result(2)).says(json!([]))));
+    let posted = |transport: Transport, code: u16| {
+        let newer = Talk::new(transport, Revision::V2025_03_26).knows(&[Revision::V2025_11_25], json!({}));
+        newer.post(&[], json!([call("ping")])).replies(code, "application/json")
+    };
+    assert!(fails("batch-is-answered", &posted(Transport::StreamableHttp, 202)));
+    assert!(!fails("batch-is-answered", &posted(Transport::StreamableHttp, 400)));
+    assert!(!fails("batch-is-answered", &posted(Transport::HttpSse, 202)));
 }
 
 #[test]

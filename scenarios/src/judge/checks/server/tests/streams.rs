@@ -329,6 +329,22 @@ fn the_cancellation_of_a_request_with_a_response_is_accepted() {
 
 #[test]
 fn a_session_does_not_resume_the_stream_of_another_one() {
-    let resumed = http().bodiless("GET", &[OTHER[0], ("last-event-id", "a-1")]);
-    assert!(fails("sessions-are-separate", &says(resumed, Some("a-2"), reply(8))));
+    let resume = |talk: Talk| talk.bodiless("GET", &[OTHER[0], ("last-event-id", "a-1")]);
+    assert!(fails("sessions-are-separate", &says(resume(http()), Some("a-2"), reply(8))));
+    let updated = || json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated" });
+    let after = |id: &str| says(resume(says(http().bodiless("GET", &SESSION), Some("a-2"), updated())), Some(id), updated());
+    assert!(fails("sessions-are-separate", &after("a-2")));
+    assert!(!fails("sessions-are-separate", &after("b-1")), "an event of its own");
+}
+
+#[test]
+fn the_cancellation_in_another_session_is_none() {
+    let cancelled = |session: &[(&str, &str)]| {
+        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+        let mut talk = post(1).post(session, cancel).replies(202, "");
+        talk.0.elapsed_us = 20_000_000;
+        fails("requests-are-answered", &talk)
+    };
+    assert!(cancelled(&OTHER));
+    assert!(!cancelled(&SESSION));
 }

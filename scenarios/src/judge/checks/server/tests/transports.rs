@@ -57,6 +57,22 @@ pub(super) fn table() -> Vec<Row> {
 }
 
 #[test]
+fn the_exchange_of_a_cancelled_request_may_end_without_a_body() {
+    let ends = |cancelled: &str| {
+        let cancel = json!({ "requestId": cancelled });
+        let asked = http().ask(json!({ "jsonrpc": "2.0", "id": "a", "method": "ping" }));
+        let mut talk = asked.ask(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));
+        let request = talk.0.frames.len() - 2;
+        talk = talk.replies(202, "");
+        let connection = talk.0.frames[request].connection;
+        talk.0.frames.last_mut().expect("a reply").connection = connection;
+        talk
+    };
+    assert!(fails("http-reply-is-json-or-events", &ends("b")));
+    assert!(!fails("http-reply-is-json-or-events", &ends("a")));
+}
+
+#[test]
 fn an_empty_line_is_not_a_message() {
     for line in ["", " "] {
         assert!(fails("stdout-holds-only-messages", &stdio().text(Direction::ServerToClient, line)), "{line:?}");
