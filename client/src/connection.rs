@@ -13,7 +13,7 @@ mod tasks;
 mod url_elicitation;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{
         Arc, Mutex, RwLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -100,6 +100,8 @@ struct Inner {
     subscription: Mutex<Option<AbortHandle>>,
     /// Resource subscriptions in 2026-07-28.
     watched: Mutex<HashMap<String, JoinHandle<()>>>,
+    /// The resources with a subscription, in every revision and also after the end of the connection.
+    subscribed: Mutex<BTreeSet<String>>,
 }
 
 /// The result of closing a connection.
@@ -148,6 +150,7 @@ impl Connection {
             cancellations,
             log_level: RwLock::default(),
             watched: Mutex::default(),
+            subscribed: Mutex::default(),
         };
         let connection = Self { inner: Arc::new(inner) };
         connection.subscribe_to_changes();

@@ -2,7 +2,8 @@
 //! "Subscriptions"); earlier revisions always announce changed lists, and changed resources to subscribers.
 
 use std::{
-    sync::{Arc, PoisonError},
+    collections::BTreeSet,
+    sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -63,15 +64,38 @@ impl Connection {
     /// A [`CallError`].
     pub async fn subscribe_resource(&self, uri: &str) -> Result<(), CallError> {
         if !self.rules().subscriptions {
-            return self.plain("resources/subscribe", json!({ "uri": uri }), None).await.map(drop);
+            self.plain("resources/subscribe", json!({ "uri": uri }), None).await?;
+        } else {
+            self.require_subscriptions()?;
+            if self.watch(uri)
+                && tokio::time::timeout(ACKNOWLEDGEMENT, self.inner.tracker.until_watching(uri)).await.is_err()
+            {
+                tracing::debug!(server = self.name(), uri, "the subscription to a resource is not acknowledged");
+            }
         }
-        self.require_subscriptions()?;
-        if self.watch(uri)
-            && tokio::time::timeout(ACKNOWLEDGEMENT, self.inner.tracker.until_watching(uri)).await.is_err()
-        {
-            tracing::debug!(server = self.name(), uri, "the subscription to a resource is not acknowledged");
-        }
+        self.subscribed().insert(uri.to_owned());
         Ok(())
+    }
+
+    /// The resources with a subscription, also after the end of the connection. A new connection to the server needs new ones:
+    /// "Active `subscriptions/listen` streams must also be re-established after restart" (2026-07-28, basic/transports/stdio).
+    #[must_use]
+    pub fn subscribed_resources(&self) -> Vec<String> {
+        self.subscribed().iter().cloned().collect()
+    }
+
+    /// Subscribes to the resources of an earlier connection to the server. Those that fail are omitted: the server may no longer
+    /// have them.
+    pub async fn subscribe_again(&self, resources: Vec<String>) {
+        for uri in resources {
+            if let Err(error) = self.subscribe_resource(&uri).await {
+                tracing::debug!(server = self.name(), uri, %error, "the subscription to a resource is not renewed");
+            }
+        }
+    }
+
+    fn subscribed(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.inner.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens the subscription to a resource in the background. Returns false if it is open.
@@ -98,6 +122,7 @@ impl Connection {
     /// # Errors
     /// A [`CallError`].
     pub async fn unsubscribe_resource(&self, uri: &str) -> Result<(), CallError> {
+        self.subscribed().remove(uri);
         if !self.rules().subscriptions {
             return self.plain("resources/unsubscribe", json!({ "uri": uri }), None).await.map(drop);
         }

@@ -51,6 +51,8 @@ struct State {
     /// Number of consecutive failures, and the time of the last one.
     failures: u32,
     failed_at: Option<Instant>,
+    /// The resources that the lost connection was subscribed to.
+    subscribed: Vec<String>,
 }
 
 /// How often a start is attempted.
@@ -81,7 +83,7 @@ impl Server {
         let phase = if spec.enabled { Phase::Resting } else { Phase::Disabled };
         let status = phase.status();
         reporter.report(|| ClientEventKind::Status { status });
-        let state = Mutex::new(State { phase, epoch: 0, failures: 0, failed_at: None });
+        let state = Mutex::new(State { phase, epoch: 0, failures: 0, failed_at: None, subscribed: Vec::new() });
         let retired = shared.closing.child_token();
         let remembered = Mutex::new(shared.options.connect.remembered);
         Arc::new(Self { spec: Mutex::new(Arc::new(spec)), shared, reporter, state, remembered, retired })
@@ -225,6 +227,10 @@ impl Server {
                 let phase = Phase::Up { connection: connection.clone(), since: Instant::now() };
                 self.enter(&mut state, phase);
                 tokio::spawn(list_changes::run(Arc::clone(self), connection.clone(), epoch));
+                let (subscribed, connection) = (std::mem::take(&mut state.subscribed), connection.clone());
+                if !subscribed.is_empty() {
+                    tokio::spawn(async move { connection.subscribe_again(subscribed).await });
+                }
             }
             Err(error) => self.go_down(&mut state, error.clone()),
         }
@@ -268,6 +274,9 @@ impl Server {
     }
 
     fn note_loss(self: &Arc<Self>, state: &mut State, reason: &str) {
+        if let Phase::Up { connection, .. } = &state.phase {
+            state.subscribed = connection.subscribed_resources();
+        }
         if matches!(&state.phase, Phase::Up { since, .. } if since.elapsed() >= self.shared.options.backoff.healthy) {
             (state.failures, state.failed_at) = (0, None);
         }

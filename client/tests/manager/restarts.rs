@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use mcp_workbench_client::{CallError, Era, ManagedServer, Manager, Status, manager::UseError};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    cast::{Cast, crashing, good, next_status, program, remote, until_status},
-    support::Answer,
+    cast::{Cast, crashing, good, next_status, program, remote, until_status, usual},
+    support::{Answer, initialize_result, legacy, result, until_sent},
 };
 
 async fn die(manager: &Manager, name: &str) {
@@ -36,6 +36,42 @@ async fn an_exited_process_is_started_on_demand() {
     assert_eq!((manager.status("a"), cast.starts("a").len()), (Some(Status::Disconnected), 1));
     let again = manager.call("a", "echo", json!({}), Default::default()).await.unwrap();
     assert_eq!((again.text().as_str(), cast.starts("a").len()), ("done", 2));
+}
+
+/// A server with resources.
+fn with_resources(_: usize) -> Answer {
+    let mut without = legacy(|message: &Value| match message["method"].as_str() {
+        Some("resources/subscribe" | "resources/unsubscribe") => result(message, json!({})),
+        _ => usual(message),
+    });
+    Box::new(move |message| match message["method"].as_str() {
+        Some("initialize") => {
+            let mut greeting = initialize_result(message["params"]["protocolVersion"].clone());
+            greeting["capabilities"]["resources"] = json!({ "subscribe": true });
+            result(message, greeting)
+        }
+        _ => without(message),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restarted_process_gets_the_subscriptions_again() {
+    let cast = Cast::default().with("a", with_resources);
+    let manager = cast.manager();
+    manager.apply(vec![program("a")]).await.unwrap();
+    let connection = manager.connection("a").await.unwrap();
+    for uri in ["file:///kept", "file:///ended"] {
+        connection.subscribe_resource(uri).await.unwrap();
+    }
+    connection.unsubscribe_resource("file:///ended").await.unwrap();
+    die(&manager, "a").await;
+    manager.call("a", "echo", json!({}), Default::default()).await.unwrap();
+    assert_eq!(cast.starts("a").len(), 2);
+    let transcript = cast.transcript("a");
+    let subscribed = until_sent(&transcript, "resources/subscribe").await;
+    assert_eq!(subscribed["params"]["uri"], "file:///kept");
+    manager.call("a", "echo", json!({}), Default::default()).await.unwrap();
+    assert_eq!(cast.asked("a", "resources/subscribe"), 1);
 }
 
 #[tokio::test(start_paused = true)]

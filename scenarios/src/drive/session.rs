@@ -130,6 +130,9 @@ impl<'a> Session<'a> {
             connection.close().await;
             // The call reports a failed start.
             let _ = self.connect(&name, None).await;
+            if let Some(restarted) = self.connections.get(&name) {
+                restarted.subscribe_again(connection.subscribed_resources()).await;
+            }
         }
     }
 

@@ -312,7 +312,8 @@ impl Connection {
                 self.request("tools/call", params, &RequestTimeouts::new(self.setup.call)).await?;
             }
         }
-        let properties = tools.iter().filter_map(|tool| tool["inputSchema"]["properties"].as_object());
+        let schemas = tools.iter().flat_map(|tool| [&tool["inputSchema"], &tool["outputSchema"]]);
+        let properties = schemas.filter_map(|schema| schema["properties"].as_object());
         let references = properties.flat_map(|all| all.values()).filter_map(|property| property["$ref"].as_str());
         self.fetch_all(Defect::FetchesReferences, references).await;
         Ok(())
@@ -376,6 +377,11 @@ impl Connection {
         let _ = timeout(self.setup.call, self.inbox.subscribed.notified()).await;
         self.watched.lock().await.insert(uri.as_str().unwrap_or_default().to_owned(), opened);
         Ok(Value::Null)
+    }
+
+    /// The resources with a stream.
+    pub(crate) async fn watched_resources(&self) -> Vec<Value> {
+        self.watched.lock().await.keys().map(|uri| json!(uri)).collect()
     }
 
     /// Ends the subscription to a resource.

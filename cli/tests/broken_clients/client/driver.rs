@@ -232,8 +232,12 @@ impl Driver<'_> {
         // Agents start every server again, and other clients those without a handshake.
         let is_ready = |connection: &Arc<Connection>| connection.modern || self.agent.is_some();
         if self.connections.get(name).is_some_and(|connection| is_ready(connection) && connection.has_exited()) {
+            let watched = self.connections[name].watched_resources().await;
             self.disconnect(server).await?;
             self.connect(server, None).await?;
+            for uri in watched.iter().filter(|_| !self.flaw.is(Defect::SubscribesOnce)) {
+                self.connections[name].subscribe_resource(uri).await?;
+            }
         }
         Ok(())
     }
