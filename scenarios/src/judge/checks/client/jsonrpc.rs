@@ -8,7 +8,11 @@ use serde_json::Value;
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
-        transcript::{Body, Frame, IdKey, Message, Session, Transcript, http::{media_type, status}, is_truncated},
+        transcript::{
+            Body, Frame, IdKey, Message, Session, Transcript,
+            http::{media_type, status},
+            is_truncated,
+        },
     },
     model::{Revision, Transport},
     shapes::Shapes,
@@ -251,9 +255,8 @@ fn unique_after_break<'a>(transcript: &Transcript<'a>, session: &Session<'a>, fi
         findings.saw(request.seq());
         if let Some(first) = sent.insert((method, id), request) {
             let end = session.closes_of(first.frame.connection).iter().find(by_server);
-            let has_response = || {
-                session.answer(&first).is_some() || transcript.reply(first.frame).and_then(status) != Some(200)
-            };
+            let has_response =
+                || session.answer(&first).is_some() || transcript.reply(first.frame).and_then(status) != Some(200);
             let is_lost = end.is_some_and(|end| end.seq < request.seq()) && !has_response();
             if is_lost && first.is_same_call(&request) {
                 fail_reused(findings, &first, &request);

@@ -143,10 +143,8 @@ fn content_type(transcript: &Transcript<'_>) -> CheckOutcome {
     let posts = exchanges(transcript, |frame| method(frame) == Some("POST") && frame.is_request());
     // Software before the server may reject a request in its own form.
     let is_message = |reply: &Frame| reply.json().is_some_and(|value| value.get("jsonrpc").is_some());
-    let cancelled: HashMap<_, u64> = transcript
-        .client_messages()
-        .filter_map(|cancel| Some((IdKey::new(cancel.cancels()?), cancel.seq())))
-        .collect();
+    let cancelled: HashMap<_, u64> =
+        transcript.client_messages().filter_map(|cancel| Some((IdKey::new(cancel.cancels()?), cancel.seq()))).collect();
     // A cancelled request has no response, but its exchange has to end.
     let is_cancelled = |request: &Frame, reply: &Frame| {
         let has_no_body = matches!(reply.body, Body::Event(ConnectionEvent::Bodiless));

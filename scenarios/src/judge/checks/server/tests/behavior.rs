@@ -375,9 +375,8 @@ fn completions() -> Vec<Row> {
 /// Two listings with different items, and what the server announced between them.
 fn list_twice(list: &str, identity: &str, announced: Option<&str>) -> Talk {
     let declared = declaring(json!({ list: { "listChanged": true } }));
-    let listing = |talk: Talk, item: &str| {
-        talk.result(&format!("{list}/list"), json!({}), json!({ list: [{ identity: item }] }))
-    };
+    let listing =
+        |talk: Talk, item: &str| talk.result(&format!("{list}/list"), json!({}), json!({ list: [{ identity: item }] }));
     let first = listing(declared, "a");
     let told = match announced {
         Some(method) => first.says(json!({ "jsonrpc": "2.0", "method": method })),

@@ -332,7 +332,8 @@ fn a_session_does_not_resume_the_stream_of_another_one() {
     let resume = |talk: Talk| talk.bodiless("GET", &[OTHER[0], ("last-event-id", "a-1")]);
     assert!(fails("sessions-are-separate", &says(resume(http()), Some("a-2"), reply(8))));
     let updated = || json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated" });
-    let after = |id: &str| says(resume(says(http().bodiless("GET", &SESSION), Some("a-2"), updated())), Some(id), updated());
+    let after =
+        |id: &str| says(resume(says(http().bodiless("GET", &SESSION), Some("a-2"), updated())), Some(id), updated());
     assert!(fails("sessions-are-separate", &after("a-2")));
     assert!(!fails("sessions-are-separate", &after("b-1")), "an event of its own");
 }
