@@ -1,15 +1,18 @@
 //! Streamable HTTP of the handshake revisions: statuses, content types, sessions, origins.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::streams::is_endpoint;
+use super::{
+    jsonrpc::{first_cancellations, session_and_id},
+    streams::is_endpoint,
+};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{
-            Body, ConnectionEvent, Frame, IdKey, Transcript,
+            Body, ConnectionEvent, Frame, Message, Transcript,
             http::{REVISION_HEADER, SESSION_HEADER, header, media_type, method, status},
         },
     },
@@ -143,13 +146,12 @@ fn content_type(transcript: &Transcript<'_>) -> CheckOutcome {
     let posts = exchanges(transcript, |frame| method(frame) == Some("POST") && frame.is_request());
     // Software before the server may reject a request in its own form.
     let is_message = |reply: &Frame| reply.json().is_some_and(|value| value.get("jsonrpc").is_some());
-    let cancelled: HashMap<_, u64> =
-        transcript.client_messages().filter_map(|cancel| Some((IdKey::new(cancel.cancels()?), cancel.seq()))).collect();
+    let cancelled = first_cancellations(transcript);
     // A cancelled request has no response, but its exchange has to end.
     let is_cancelled = |request: &Frame, reply: &Frame| {
         let has_no_body = matches!(reply.body, Body::Event(ConnectionEvent::Bodiless));
-        let id = request.json().and_then(|json| json.get("id")).map(IdKey::new);
-        has_no_body && id.and_then(|id| cancelled.get(&id)).is_some_and(|cancel| *cancel < reply.seq)
+        let key = Message::all_of(request).find_map(|request| session_and_id(&request));
+        has_no_body && key.and_then(|key| cancelled.get(&key)).is_some_and(|cancel| cancel.seq() < reply.seq)
     };
     let posts = posts.filter(|(request, reply, _)| !is_cancelled(request, reply));
     let by_server = posts.filter(|(_, reply, status)| is_success(*status) || is_message(reply));

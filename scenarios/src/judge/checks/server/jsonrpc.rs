@@ -108,15 +108,26 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 /// The session over HTTP, and the id of a request.
-fn session_and_id<'a>(request: &Message<'a>) -> Option<(Option<&'a str>, IdKey<'a>)> {
+type SessionAndId<'a> = (Option<&'a str>, IdKey<'a>);
+
+pub(super) fn session_and_id<'a>(request: &Message<'a>) -> Option<SessionAndId<'a>> {
     Some((header(request.frame, SESSION_HEADER), request.id_key()?))
+}
+
+/// The first cancellation of each request.
+pub(super) fn first_cancellations<'a>(transcript: &Transcript<'a>) -> HashMap<SessionAndId<'a>, Message<'a>> {
+    let mut first = HashMap::new();
+    for cancel in transcript.client_messages() {
+        let session = header(cancel.frame, SESSION_HEADER);
+        cancel.cancels().map(|id| first.entry((session, IdKey::new(id))).or_insert(cancel));
+    }
+    first
 }
 
 /// Decides whether a missing response is a violation.
 struct Waiting<'t, 'a> {
     transcript: &'t Transcript<'a>,
-    /// The first cancellations, by session and id.
-    cancelled: HashMap<(Option<&'a str>, IdKey<'a>), Message<'a>>,
+    cancelled: HashMap<SessionAndId<'a>, Message<'a>>,
     /// The first frame after which the server may be unable to respond.
     malformed: u64,
     /// When the workbench closed the connection.
@@ -134,11 +145,7 @@ struct Waiting<'t, 'a> {
 impl<'t, 'a> Waiting<'t, 'a> {
     fn new(transcript: &'t Transcript<'a>) -> Self {
         let frames = &transcript.evidence.frames;
-        let mut cancelled = HashMap::new();
-        for cancel in transcript.client_messages() {
-            let session = header(cancel.frame, SESSION_HEADER);
-            cancel.cancels().map(|id| cancelled.entry((session, IdKey::new(id))).or_insert(cancel));
-        }
+        let cancelled = first_cancellations(transcript);
         let by_us = |frame: &&Frame| {
             frame.from_client()
                 && matches!(frame.body, Body::Event(ConnectionEvent::ClosedByPeer | ConnectionEvent::Sigterm))
