@@ -35,21 +35,21 @@ pub(super) const CHECKS: &[Check] = &[
         requirement: "tools/changes-announced",
         scope: Scope::Named,
         expected: "a change of the tools is announced if `tools.listChanged` is declared",
-        rule: Rule::Case(|transcript| announced(transcript, &TOOLS)),
+        rule: Rule::Case(|transcript| announced(transcript, "tools", "name")),
     },
     Check {
         id: "changes-of-prompts-are-announced",
         requirement: "prompts/changes-announced",
         scope: Scope::Named,
         expected: "a change of the prompts is announced if `prompts.listChanged` is declared",
-        rule: Rule::Case(|transcript| announced(transcript, &PROMPTS)),
+        rule: Rule::Case(|transcript| announced(transcript, "prompts", "name")),
     },
     Check {
         id: "changes-of-resources-are-announced",
         requirement: "resources/changes-announced",
         scope: Scope::Named,
         expected: "a change of the list of resources is announced if `resources.listChanged` is declared",
-        rule: Rule::Case(|transcript| announced(transcript, &RESOURCES)),
+        rule: Rule::Case(|transcript| announced(transcript, "resources", "uri")),
     },
     Check {
         id: "metadata-key-names",
@@ -75,21 +75,9 @@ fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("notifications", "the server announced no change of a list")
 }
 
-/// A list whose changes are announced.
-struct List {
-    key: &'static str,
-    identity: &'static str,
-    /// The type of its announcements in the filter of a subscription.
-    filter: &'static str,
-}
-
-const TOOLS: List = List { key: "tools", identity: "name", filter: "toolsListChanged" };
-const PROMPTS: List = List { key: "prompts", identity: "name", filter: "promptsListChanged" };
-const RESOURCES: List = List { key: "resources", identity: "uri", filter: "resourcesListChanged" };
-
-/// Compares each listing with the one before.
-fn announced(transcript: &Transcript<'_>, list: &List) -> CheckOutcome {
-    let (capability, method) = (format!("{}.listChanged", list.key), format!("{}/list", list.key));
+/// Compares each listing with the one before. `identity` is the member that tells its items apart.
+fn announced(transcript: &Transcript<'_>, list: &str, identity: &str) -> CheckOutcome {
+    let (capability, method) = (format!("{list}.listChanged"), format!("{list}/list"));
     if transcript.declares(&capability) != Some(true) {
         return CheckOutcome::not_applicable(format!("the server does not declare `{capability}`"));
     }
@@ -105,7 +93,7 @@ fn announced(transcript: &Transcript<'_>, list: &List) -> CheckOutcome {
         if !observed.contains(&began) || !observed.contains(&ended) {
             continue;
         }
-        let names = walk.iter().filter_map(|page| pagination::identities(page, list.key, list.identity));
+        let names = walk.iter().filter_map(|page| pagination::identities(page, list, identity));
         let names = names.flatten().collect();
         if let Some((since, earlier)) = &before {
             let changed = earlier.symmetric_difference(&names).next();
@@ -116,16 +104,16 @@ fn announced(transcript: &Transcript<'_>, list: &List) -> CheckOutcome {
         }
         before = Some((began, names));
     }
-    findings.or_not_applicable("listings", &format!("the {} were not listed twice", list.key))
+    findings.or_not_applicable("listings", &format!("the {list} were not listed twice"))
 }
 
 /// When announcements of a changed list would arrive, in microseconds. In revisions with a handshake only over stdio: over HTTP, the
 /// server may have no stream for them.
-fn announcements_arrive(transcript: &Transcript<'_>, list: &List) -> Option<Range<u64>> {
+fn announcements_arrive(transcript: &Transcript<'_>, list: &str) -> Option<Range<u64>> {
     if !transcript.evidence.revision.is_modern() {
         return (!transcript.is_http()).then_some(0..u64::MAX);
     }
-    let since = modern::subscriptions::acknowledged_at(transcript, list.filter)?;
+    let since = modern::subscriptions::acknowledged_at(transcript, &format!("{list}ListChanged"))?;
     let mut frames = transcript.evidence.frames.iter().filter(|frame| frame.from_client() && frame.at_us > since);
     let end = frames.find(|frame| {
         frame.body == Body::Event(ConnectionEvent::ClosedByPeer)
