@@ -92,7 +92,7 @@ struct Cache {
 impl Lists {
     /// Lists of this manager's servers.
     pub(crate) fn new(manager: Manager) -> Self {
-        let cache = Cache { events: manager.events(), lists: HashMap::new() };
+        let cache = Cache { events: manager.list_events(), lists: HashMap::new() };
         Self { manager, cache: Mutex::new(cache) }
     }
 

@@ -304,5 +304,5 @@ async fn notify_roots(peer: Peer<RoleClient>, mut roots: watch::Receiver<Vec<Roo
 async fn report_end(tracker: Arc<RequestTracker>) {
     tracker.closed.cancelled().await;
     let reason = tracker.failure().map_or_else(|| "closed by the client".to_owned(), ToString::to_string);
-    tracker.reporter.report(|| ClientEventKind::Disconnected { reason });
+    tracker.reporter.report_of_lists(ClientEventKind::Disconnected { reason });
 }

@@ -185,8 +185,10 @@ impl EventSink {
         subscribe(&self.0.all)
     }
 
-    /// Receives the events after which a list of tools may be another one: [`ClientEventKind::Status`] and
-    /// [`ClientEventKind::Refreshed`]. Calls do not wake the receiver.
+    /// Receives the events after which a list may be another one: of tools [`ClientEventKind::Status`] and
+    /// [`ClientEventKind::Refreshed`], of resources and prompts [`ClientEventKind::ResourcesChanged`],
+    /// [`ClientEventKind::PromptsChanged`] and [`ClientEventKind::Disconnected`]. Calls do not wake the receiver, and cost
+    /// no event.
     #[must_use]
     pub fn subscribe_to_lists(&self) -> broadcast::Receiver<ClientEvent> {
         subscribe(&self.0.lists)
@@ -222,22 +224,25 @@ impl Reporter {
         &self.sink
     }
 
-    /// Sends an event. The closure is only called for a receiver.
+    /// Sends an event. The closure is only called for a receiver, and each call has events.
     pub(crate) fn report(&self, kind: impl FnOnce() -> ClientEventKind) {
-        let Channels { all, lists } = &*self.sink.0;
-        let (all, lists) = (received(all), received(lists));
-        if all.is_none() && lists.is_none() {
-            return;
+        if let Some(all) = received(&self.sink.0.all) {
+            // An error means that the last receiver was dropped in between.
+            let _ = all.send(self.event(kind()));
         }
-        let event = ClientEvent { server: self.server.to_string(), kind: kind() };
-        let is_of_lists = matches!(event.kind, ClientEventKind::Status { .. } | ClientEventKind::Refreshed { .. });
-        // An error means that the last receiver was dropped in between.
-        if let Some(lists) = lists.filter(|_| is_of_lists) {
-            let _ = lists.send(event.clone());
+    }
+
+    /// Sends an event after which a list may be another one, also to those that receive only these
+    /// ([`EventSink::subscribe_to_lists`]).
+    pub(crate) fn report_of_lists(&self, kind: ClientEventKind) {
+        if let Some(lists) = received(&self.sink.0.lists) {
+            let _ = lists.send(self.event(kind.clone()));
         }
-        if let Some(all) = all {
-            let _ = all.send(event);
-        }
+        self.report(|| kind);
+    }
+
+    fn event(&self, kind: ClientEventKind) -> ClientEvent {
+        ClientEvent { server: self.server.to_string(), kind }
     }
 }
 
@@ -247,4 +252,27 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let end = bytes.len().min(LENGTH * 4);
     let text = String::from_utf8_lossy(&bytes[..end]);
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LENGTH).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_of_list_events_costs_calls_nothing_and_misses_no_change() {
+        let sink = EventSink::default();
+        let reporter = Reporter::new("one", sink.clone());
+        let mut lists = sink.subscribe_to_lists();
+        reporter.report(|| unreachable!("nothing receives events of calls"));
+        reporter.report_of_lists(ClientEventKind::PromptsChanged);
+        let mut all = sink.subscribe();
+        reporter.report_of_lists(ClientEventKind::ResourcesChanged);
+        reporter.report(|| ClientEventKind::SessionRenewed);
+
+        let kinds = |receiver: &mut broadcast::Receiver<ClientEvent>| {
+            std::iter::from_fn(|| receiver.try_recv().ok()).map(|event| event.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(&mut lists), [ClientEventKind::PromptsChanged, ClientEventKind::ResourcesChanged]);
+        assert_eq!(kinds(&mut all), [ClientEventKind::ResourcesChanged, ClientEventKind::SessionRenewed]);
+    }
 }

@@ -204,7 +204,7 @@ impl Manager {
         self.inner.shared.options.connect.events.subscribe()
     }
 
-    /// Receives the events after which the tools of a server may be others ([`EventSink::subscribe_to_lists`]).
+    /// Receives the events after which a list of a server may be another one ([`EventSink::subscribe_to_lists`]).
     #[must_use]
     pub fn list_events(&self) -> broadcast::Receiver<ClientEvent> {
         self.inner.shared.options.connect.events.subscribe_to_lists()

@@ -174,7 +174,7 @@ impl Connection {
                 let list = Arc::new(list);
                 let drift = self.inner.listing.state().replace(Arc::clone(&list), as_of, asked_at);
                 if !first {
-                    self.inner.tracker.reporter.report(|| ClientEventKind::Refreshed { drift: drift.clone() });
+                    self.inner.tracker.reporter.report_of_lists(ClientEventKind::Refreshed { drift: drift.clone() });
                 }
                 Ok((list, drift))
             }

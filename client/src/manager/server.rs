@@ -82,7 +82,7 @@ impl Server {
         let reporter = Reporter::new(spec.name(), shared.options.connect.events.clone());
         let phase = if spec.enabled { Phase::Resting } else { Phase::Disabled };
         let status = phase.status();
-        reporter.report(|| ClientEventKind::Status { status });
+        reporter.report_of_lists(ClientEventKind::Status { status });
         let state = Mutex::new(State { phase, epoch: 0, failures: 0, failed_at: None, subscribed: Vec::new() });
         let retired = shared.closing.child_token();
         let remembered = Mutex::new(shared.options.connect.remembered);
@@ -183,7 +183,7 @@ impl Server {
         if before != status {
             tracing::debug!(server = self.reporter.server(), %status, "status");
             // Reported under the lock, so that events have the order of the changes.
-            self.reporter.report(|| ClientEventKind::Status { status });
+            self.reporter.report_of_lists(ClientEventKind::Status { status });
         }
     }
 

@@ -25,10 +25,10 @@ impl RequestTracker {
     pub(crate) fn missed_changes(&self) {
         self.tools_changed();
         if self.announces("prompts") {
-            self.reporter.report(|| ClientEventKind::PromptsChanged);
+            self.reporter.report_of_lists(ClientEventKind::PromptsChanged);
         }
         if self.announces("resources") {
-            self.reporter.report(|| ClientEventKind::ResourcesChanged);
+            self.reporter.report_of_lists(ClientEventKind::ResourcesChanged);
         }
     }
 

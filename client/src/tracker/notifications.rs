@@ -28,10 +28,10 @@ impl RequestTracker {
             }
             ServerNotification::ToolListChangedNotification(_) => self.tools_changed(),
             ServerNotification::PromptListChangedNotification(_) => {
-                self.reporter.report(|| ClientEventKind::PromptsChanged);
+                self.reporter.report_of_lists(ClientEventKind::PromptsChanged);
             }
             ServerNotification::ResourceListChangedNotification(_) => {
-                self.reporter.report(|| ClientEventKind::ResourcesChanged);
+                self.reporter.report_of_lists(ClientEventKind::ResourcesChanged);
             }
             ServerNotification::ResourceUpdatedNotification(updated) => {
                 let uri = updated.params.uri;
