@@ -135,14 +135,14 @@ impl Engine {
     }
 }
 
-/// The wanted members that are missing, at any depth.
-fn absent(generated_count: &Map<String, Value>, given: &Value) -> Map<String, Value> {
+/// The expected members that are missing, at any depth.
+fn absent(expected: &Map<String, Value>, given: &Value) -> Map<String, Value> {
     let mut missing = Map::new();
-    for (name, generated_count) in generated_count {
-        match (given.get(name), generated_count.as_object()) {
-            (None, _) => drop(missing.insert(name.clone(), generated_count.clone())),
-            (Some(given), Some(generated_count)) => {
-                let below = absent(generated_count, given);
+    for (name, expected) in expected {
+        match (given.get(name), expected.as_object()) {
+            (None, _) => drop(missing.insert(name.clone(), expected.clone())),
+            (Some(given), Some(expected)) => {
+                let below = absent(expected, given);
                 if !below.is_empty() {
                     missing.insert(name.clone(), below.into());
                 }

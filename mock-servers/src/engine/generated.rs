@@ -12,8 +12,8 @@ const MAX_DESCRIPTION: usize = 1 << 20;
 /// The description of the item with this number.
 pub(crate) fn description(kind: &str, number: usize, generate: &Generate) -> String {
     let mut text = format!("Made-up {kind} number {number}.");
-    let generated_count = generate.description_chars.unwrap_or_default().min(MAX_DESCRIPTION);
-    while text.len() < generated_count {
+    let length = generate.description_chars.unwrap_or_default().min(MAX_DESCRIPTION);
+    while text.len() < length {
         text.push_str(" It does nothing, and says so at length, because real descriptions are long too.");
     }
     text

@@ -56,8 +56,8 @@ pub(crate) struct Page {
 impl<T: ListItem> ItemList<T> {
     pub(crate) fn new(written: Vec<T>, generate: Option<Generate>) -> Self {
         let generate = generate.unwrap_or_default();
-        let generated_item = T::generated_count(&generate).min(MAX_GENERATED);
-        let entries = written.into_iter().map(Entry::written).chain((0..generated_item).map(Entry::Made)).collect();
+        let generated = T::generated_count(&generate).min(MAX_GENERATED);
+        let entries = written.into_iter().map(Entry::written).chain((0..generated).map(Entry::Made)).collect();
         let mut item_list = Self { entries, by_key: HashMap::new(), generate };
         item_list.index();
         item_list

@@ -55,14 +55,14 @@ impl Engine {
         let severity = LEVELS.iter().position(|known| *known == level).map(Level);
         match dispatch.era {
             Era::Legacy => {
-                let generated_count =
+                let minimum =
                     dispatch.session.and_then(|key| self.sessions.open.get(&key)).and_then(|session| session.level);
-                severity.zip(generated_count).is_none_or(|(severity, generated_count)| severity >= generated_count)
+                severity.zip(minimum).is_none_or(|(severity, minimum)| severity >= minimum)
             }
             Era::Modern => {
                 let meta = param(&dispatch.message, "_meta");
-                let generated_count = meta.and_then(|meta| meta.get(LOG_LEVEL_KEY)).and_then(Level::named);
-                severity.zip(generated_count).is_some_and(|(severity, generated_count)| severity >= generated_count)
+                let minimum = meta.and_then(|meta| meta.get(LOG_LEVEL_KEY)).and_then(Level::named);
+                severity.zip(minimum).is_some_and(|(severity, minimum)| severity >= minimum)
             }
         }
     }

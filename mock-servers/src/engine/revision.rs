@@ -46,8 +46,8 @@ impl SupportedRevisions {
 
     /// Whether any revision of this era is supported.
     #[must_use]
-    pub fn has_era(&self, generated_count: Era) -> bool {
-        self.0.iter().any(|one| era(one) == generated_count)
+    pub fn has_era(&self, expected: Era) -> bool {
+        self.0.iter().any(|one| era(one) == expected)
     }
 
     /// The newest supported revision of the legacy era.

@@ -127,14 +127,14 @@ proptest! {
     #[test]
     fn every_member_is_answered_once(members in prop::collection::vec(member(), 1..12)) {
         let mut bench = bench(json!({"tools": [{"name": "echo"}]}));
-        let (messages, generated_count): (Vec<_>, Vec<_>) = members.into_iter().unzip();
-        let generated_count: Vec<_> = generated_count.into_iter().flatten().collect();
+        let (messages, expected): (Vec<_>, Vec<_>) = members.into_iter().unzip();
+        let expected: Vec<_> = expected.into_iter().flatten().collect();
         let (_, steps) = bench.send(&messages.into());
         let ids: Vec<_> = match final_answer(&steps) {
             Some(answer) => answer.as_array().unwrap().iter().map(|one| one["id"].clone()).collect(),
             None => Vec::new(),
         };
-        prop_assert_eq!(ids, generated_count);
+        prop_assert_eq!(ids, expected);
         prop_assert_eq!(steps.last(), Some(&Step::End));
     }
 }
