@@ -91,29 +91,21 @@ pub(crate) fn matches(when: &When, arrived: MatchInput<'_>, run: u64) -> bool {
     let text = |name| param(name).and_then(Value::as_str);
     let fills = matches!(method, Some("tools/call" | "prompts/get"));
     // Keys are counted from 0, in the order in which sessions are opened.
-    when.run.is_none_or(|generated_count| generated_count == run)
-        && when.session.is_none_or(|generated_count| session.is_some_and(|SessionKey(key)| key + 1 == generated_count))
-        && when.method.as_deref().is_none_or(|generated_count| method == Some(generated_count))
-        && when.tool.as_deref().is_none_or(|generated_count| tool() == Some(generated_count))
-        && when
-            .prompt
-            .as_deref()
-            .is_none_or(|generated_count| method == Some("prompts/get") && text("name") == Some(generated_count))
-        && when.uri.as_deref().is_none_or(|generated_count| text("uri") == Some(generated_count))
-        && when
-            .revisions
-            .as_ref()
-            .is_none_or(|generated_count| generated_count.iter().any(|generated_count| generated_count == revision))
-        && when.cursor.as_deref().is_none_or(|generated_count| text("cursor") == Some(generated_count))
-        && when.arguments.as_ref().is_none_or(|generated_count| {
-            fills
-                && param("arguments")
-                    .and_then(Value::as_object)
-                    .is_some_and(|given| contains_all(given, generated_count))
+    when.run.is_none_or(|expected| expected == run)
+        && when.session.is_none_or(|expected| session.is_some_and(|SessionKey(key)| key + 1 == expected))
+        && when.method.as_deref().is_none_or(|expected| method == Some(expected))
+        && when.tool.as_deref().is_none_or(|expected| tool() == Some(expected))
+        && when.prompt.as_deref().is_none_or(|expected| method == Some("prompts/get") && text("name") == Some(expected))
+        && when.uri.as_deref().is_none_or(|expected| text("uri") == Some(expected))
+        && when.revisions.as_ref().is_none_or(|expected| expected.iter().any(|expected| expected == revision))
+        && when.resumed.is_none_or(|expected| param("lastEventId").is_some() == expected)
+        && when.cursor.as_deref().is_none_or(|expected| text("cursor") == Some(expected))
+        && when.arguments.as_ref().is_none_or(|expected| {
+            fills && param("arguments").and_then(Value::as_object).is_some_and(|given| contains_all(given, expected))
         })
 }
 
 /// Whether the object has these members, among others.
-fn contains_all(given: &Map<String, Value>, generated_count: &Map<String, Value>) -> bool {
-    generated_count.iter().all(|(name, value)| given.get(name) == Some(value))
+fn contains_all(given: &Map<String, Value>, expected: &Map<String, Value>) -> bool {
+    expected.iter().all(|(name, value)| given.get(name) == Some(value))
 }

@@ -7,7 +7,7 @@ use crate::engine::{DispatchId, Output, SessionKey};
 /// Maximum number of stored messages of a session without a stream.
 const MAX_BACKLOG: usize = 1_000;
 /// Maximum number of streams per session without a connection. The oldest is dropped for a new one.
-const MAX_IDLE_STREAMS: usize = 8;
+const MAX_IDLE_STREAMS: usize = 32;
 
 /// The sessions of one server.
 pub(super) struct SessionTable {

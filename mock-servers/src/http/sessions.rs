@@ -35,7 +35,10 @@ pub(super) async fn serve(server: Arc<ServerState>, exchange: HttpExchange) -> H
         }
     };
     // The engine receives a GET or a DELETE as a message of that method, so that scripts can have rules for them.
-    let message = json!({ "jsonrpc": "2.0", "method": exchange.method().as_str() });
+    let mut message = json!({ "jsonrpc": "2.0", "method": exchange.method().as_str() });
+    if let Some(last) = exchange.header("last-event-id") {
+        message["params"] = json!({ "lastEventId": last });
+    }
     let asked = HttpRequestInfo { kind, session: Some(key), session_header: None };
     let from = Origin { host: exchange.header("host").map(str::to_owned), ..Origin::session(key) };
     let (id, verdict) = server.ask(&exchange, asked, |engine| engine.on_message(&from, &message)).await;

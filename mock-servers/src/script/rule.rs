@@ -53,6 +53,9 @@ pub struct When {
     /// The cursor of a list request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
+    /// Whether the `GET` has `Last-Event-ID`: the client resumes a stream instead of opening a further one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<bool>,
     /// Only the n-th session of the server, counted from 1: over HTTP the n-th `initialize`, over HTTP+SSE the n-th
     /// stream. Over stdio there is only one, and 2026-07-28 over HTTP has none.
     #[serde(skip_serializing_if = "Option::is_none")]
