@@ -354,6 +354,11 @@ pub(crate) const ROWS: &[Row] = &[
         "authorization/expired-without-refresh@streamable-http@2025-06-18",
         "token-only-to-the-resource",
     ),
+    fails(
+        SharesToken,
+        "authorization/token-of-another-server@streamable-http@2025-11-25",
+        "token-only-to-the-resource",
+    ),
     warns(AddsSlash, "authorization/no-scopes@streamable-http@2026-07-28", "resource-without-slash"),
     fails(InventsClientId, "authorization/registration-rejected@streamable-http@2026-07-28", "client-id-was-issued"),
     fails(RegistersForEver, "authorization/registration-rejected@streamable-http@2026-07-28", "registrations-limited"),

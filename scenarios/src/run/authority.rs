@@ -132,8 +132,8 @@ impl RunningAuthority {
 }
 
 /// Separates the frames of authorization from those of MCP. MCP are the exchanges with this path that the protected server
-/// did not reject: a rejected message was not received, and is sent again.
-pub(super) fn separate(frames: &mut [Frame], endpoint: &str) {
+/// did not reject: a rejected message was not received, and is sent again. Of other servers only MCP is kept.
+pub(super) fn separate(frames: &mut Vec<Frame>, endpoint: &str) {
     let mut exchanges: HashMap<(String, u64), Exchange> = HashMap::new();
     for frame in frames.iter() {
         let Some(http) = &frame.http else { continue };
@@ -144,9 +144,12 @@ pub(super) fn separate(frames: &mut [Frame], endpoint: &str) {
         let is_challenge = http.headers.contains_key("www-authenticate");
         exchange.is_rejected |= matches!(http.status, Some(401 | 403)) || http.status == Some(400) && is_challenge;
     }
-    for frame in frames {
-        let Some(exchange) = exchanges.get(&(frame.server.clone(), frame.connection)) else { continue };
+    frames.retain_mut(|frame| {
+        let Some(exchange) = exchanges.get(&(frame.server.clone(), frame.connection)) else { return true };
         let is_of_authority = frame.server.starts_with(AUTHORIZATION_PREFIX);
+        if frame.server != MOCK_SERVER && !is_of_authority {
+            return exchange.is_to_endpoint;
+        }
         // One origin may have both servers.
         match (exchange.is_to_endpoint, exchange.is_rejected) {
             (true, false) => MOCK_SERVER.clone_into(&mut frame.server),
@@ -154,7 +157,8 @@ pub(super) fn separate(frames: &mut [Frame], endpoint: &str) {
             (false, _) if !is_of_authority => frame.server = format!("{AUTHORIZATION_PREFIX}{}", frame.server),
             (false, _) => {}
         }
-    }
+        true
+    });
 }
 
 #[derive(Default)]

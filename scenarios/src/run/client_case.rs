@@ -27,7 +27,7 @@ use crate::{
     error_text,
     evidence::{Evidence, ProcessEvidence, ReportedEvent, StepOutcome},
     judge,
-    model::{ClientSetup, ClientStep, Scenario},
+    model::{ClientSetup, ClientStep, MOCK_SERVER, Scenario},
     plan::{Case, TimeFactor},
     requirements::Register,
 };
@@ -199,8 +199,8 @@ async fn record(case: &Case, setting: CaseSetting<'_>, evidence: &mut Evidence) 
     let (process, stderr) = client.finish().await;
     evidence.process = Some(process);
     evidence.stderr = stderr;
-    let is_protected = scenario.authorization.is_some();
-    let protected = url.filter(|_| is_protected).and_then(|url| Some(url::Url::parse(url).ok()?.path().to_owned()));
+    let protected = scenario.authorization.as_ref().and_then(|_| context.servers.get(MOCK_SERVER)?.url());
+    let protected = protected.and_then(|url| Some(url::Url::parse(url).ok()?.path().to_owned()));
     let records = mocks.stop().await;
     Ok(CaseFiles { records, protected, report, _directory: directory })
 }

@@ -130,6 +130,8 @@ impl Mocks {
         };
         mocks.endpoints.insert(MOCK_SERVER.to_owned(), ContractEndpoint::StreamableHttp { url });
         mocks.authority = Some(authority);
+        let others = scenario.servers.iter().map(|(name, script)| (name.as_str(), script));
+        mocks.start_more(context, others).await?;
         Ok(mocks)
     }
 
@@ -139,12 +141,22 @@ impl Mocks {
         scripts: impl Iterator<Item = (&'a str, &'a Script)>,
     ) -> Result<Self, MockError> {
         let mut mocks = Self::default();
-        for (number, (server, script)) in scripts.enumerate() {
-            let (endpoint, running) = context.start(number, server, script).await?;
-            mocks.endpoints.insert(server.to_owned(), endpoint);
-            mocks.running.push(running);
-        }
+        mocks.start_more(context, scripts).await?;
         Ok(mocks)
+    }
+
+    async fn start_more<'a>(
+        &mut self,
+        context: &MockContext<'_>,
+        scripts: impl Iterator<Item = (&'a str, &'a Script)>,
+    ) -> Result<(), MockError> {
+        let first = self.endpoints.len();
+        for (number, (server, script)) in scripts.enumerate() {
+            let (endpoint, running) = context.start(first + number, server, script).await?;
+            self.endpoints.insert(server.to_owned(), endpoint);
+            self.running.push(running);
+        }
+        Ok(())
     }
 
     /// The files with the frames so far. That of a stdio server does not exist before the client launches it.

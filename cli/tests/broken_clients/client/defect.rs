@@ -123,6 +123,7 @@ pub(crate) enum Defect {
     PutsTokenIntoUrl,
     ForgetsTokenOfStreams,
     SendsTokenEverywhere,
+    SharesToken,
     // Requests of servers.
     RefusesWhatItDeclares,
     AcceptsForTheUser,

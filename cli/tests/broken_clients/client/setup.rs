@@ -4,7 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
-use super::{defect::Flaw, oauth::Login, user::User};
+use super::{
+    defect::{Defect, Flaw},
+    oauth::Login,
+    user::User,
+};
 
 /// The settings in `client` of the context.
 #[derive(Clone)]
@@ -54,7 +58,7 @@ impl Setup {
             user: User::new(client, flaw),
             headers: headers(&client["headers"]),
             context: context.clone(),
-            login: client["agent"].is_object().then(Arc::default),
+            login: (client["agent"].is_object() || flaw.is(Defect::SharesToken)).then(Arc::default),
             term_grace: time("term_grace", Duration::from_secs(1)),
         }
     }

@@ -9,7 +9,10 @@ use super::{
     ConnectionFrames, Transcript,
     http::{header, method, path, status},
 };
-use crate::evidence::{AUTHORIZATION_PREFIX, REJECTED_ACCESS, is_authorization};
+use crate::{
+    evidence::{AUTHORIZATION_PREFIX, REJECTED_ACCESS, is_authorization},
+    model::MOCK_SERVER,
+};
 
 /// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub(in crate::judge) enum AuthorizationRequest {
     Token,
     /// An MCP message or stream.
     Access,
+    /// The same, to a server that needs no authorization.
+    OtherServer,
 }
 
 /// One request with its response.
@@ -72,9 +77,10 @@ impl<'a> AuthorizationExchanges<'a> {
         self.all.iter().filter(move |one| one.kind == kind)
     }
 
-    /// The requests other than those to the protected server.
+    /// The requests other than those to MCP servers.
     pub(in crate::judge) fn apart_from_access(&self) -> impl Iterator<Item = &AuthorizationExchange<'a>> {
-        self.all.iter().filter(|one| one.kind != AuthorizationRequest::Access)
+        let is_mcp = |kind| matches!(kind, AuthorizationRequest::Access | AuthorizationRequest::OtherServer);
+        self.all.iter().filter(move |one| !is_mcp(one.kind))
     }
 
     /// The requests by which a client goes on after discovery: registration, authorization and tokens.
@@ -113,7 +119,8 @@ impl<'a> AuthorizationExchange<'a> {
         let has = |name: &str| parameters.iter().any(|(key, _)| key == name);
         let is_get = method(request) == Some("GET");
         let kind = match connection.server.strip_prefix(AUTHORIZATION_PREFIX) {
-            None => AuthorizationRequest::Access,
+            None if connection.server == MOCK_SERVER => AuthorizationRequest::Access,
+            None => AuthorizationRequest::OtherServer,
             Some(_) if connection.server == REJECTED_ACCESS => AuthorizationRequest::Access,
             Some("mock") => AuthorizationRequest::ResourceMetadata,
             // One origin may have both servers.

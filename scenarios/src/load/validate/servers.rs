@@ -23,7 +23,8 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
 
 fn check_client_scenario(case: &Case<'_>, findings: &mut Findings<'_>) {
     let (scenario, root) = (case.scenario, case.root);
-    if scenario.server.is_some() && !scenario.servers.is_empty() {
+    // With an authorization server, `server` is the protected one.
+    if scenario.server.is_some() && !scenario.servers.is_empty() && scenario.authorization.is_none() {
         findings.key(root.key("servers"), "both `server` and `servers`", "move `server` into `servers` with a name");
     }
     if scenario.server.is_none() && scenario.servers.is_empty() && scenario.load.is_none() {

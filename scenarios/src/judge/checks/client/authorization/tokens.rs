@@ -5,7 +5,7 @@ use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{
         AuthorizationExchange,
-        AuthorizationRequest::{Access, Token},
+        AuthorizationRequest::{Access, OtherServer, Token},
         Transcript,
     },
 };
@@ -125,7 +125,8 @@ fn every_request_authorized(transcript: &Transcript<'_>) -> CheckOutcome {
 fn token_only_to_the_resource(transcript: &Transcript<'_>) -> CheckOutcome {
     let exchanges = transcript.authorization();
     let origin = exchanges.resource().map(|url| url.origin());
-    let others = exchanges.apart_from_access().filter(|one| one.url().map(|url| url.origin()) != origin);
+    let others = exchanges.apart_from_access().chain(exchanges.with_kind(OtherServer));
+    let others = others.filter(|one| one.url().map(|url| url.origin()) != origin);
     let fault = |one: &&AuthorizationExchange<'_>| {
         has_token(one).then(|| format!("a request to {} has a token", one.location().unwrap_or_default()))
     };
