@@ -306,8 +306,10 @@ fn invalid_code(transcript: &Transcript<'_>) -> CheckOutcome {
 fn invalid_as_error(transcript: &Transcript<'_>) -> CheckOutcome {
     judge_invalid(transcript, |call| {
         let error = call.request.error().filter(|_| call.request.code() == Some(-32602))?;
+        // Requests that fail to satisfy CallToolRequest have protocol errors (2025-11-25, server/tools#error-handling).
+        let is_malformed = call.request.param("arguments").is_some_and(|arguments| !arguments.is_object());
         // A tool that runs only as a task is rejected before its arguments are validated.
-        (!call.needs_task()).then(|| format!("is rejected with {}", brief(error)))
+        (!is_malformed && !call.needs_task()).then(|| format!("is rejected with {}", brief(error)))
     })
 }
 

@@ -46,6 +46,10 @@ fn codes_that_an_sdk_chose_are_named_instead_of_warned() {
     let id = "invalid-arguments-are-tool-errors";
     assert!(passes(id, &refused("failed to deserialize parameters: missing field `b`")).contains("rmcp"));
     assert!(fails(id, &refused("missing field `b`")));
+    // An array is no object, so the request is malformed.
+    let mut malformed = call.clone();
+    malformed["params"]["arguments"] = json!([1]);
+    assert!(!fails(id, &super::tools(tools.clone()).ask(malformed).says(error(-32602, "no"))));
 }
 
 #[test]
