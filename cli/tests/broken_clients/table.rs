@@ -436,6 +436,8 @@ pub(crate) const ROWS: &[Row] = &[
     fails(TakesTasksForResults, "tasks/awaited@stdio@2026-07-28", "steps[0].call.text"),
     fails(TakesTasksForResults, "tasks/awaited@streamable-http@2026-07-28", "expect.frames[0]"),
     warns(AsksAboutTasksAllTheTime, "tasks/polled-as-asked@stdio@2026-07-28", "expect.frames[0]"),
+    warns(KeepsFirstInterval, "tasks/slower-polling@stdio@2026-07-28", "tasks-poll-interval"),
+    warns(AnswersInputAgain, "tasks/input-shown-again@stdio@2026-07-28", "expect.frames[0]"),
     warns(LeavesTasksWaiting, "tasks/asks-meanwhile@streamable-http@2026-07-28", "steps[0].call"),
     warns(LeavesTasksRunning, "tasks/cancelled@stdio@2026-07-28", "expect.frames[0]"),
     warns(LeavesTasksRunning, "tasks/cancelled@streamable-http@2026-07-28", "expect.frames[0]"),

@@ -148,6 +148,8 @@ pub(crate) enum Defect {
     // Tasks.
     TakesTasksForResults,
     AsksAboutTasksAllTheTime,
+    KeepsFirstInterval,
+    AnswersInputAgain,
     LeavesTasksWaiting,
     LeavesTasksRunning,
     HidesFailedTasks,

@@ -41,6 +41,7 @@ impl Connection {
     async fn follow(&self, mut task: Value, timeouts: &RequestTimeouts) -> Result<Value, Fault> {
         let id = task["taskId"].clone();
         let mut seen = BTreeSet::new();
+        let mut first = None;
         loop {
             match task["status"].as_str().unwrap_or_default() {
                 "completed" => return Ok(task["result"].take()),
@@ -49,7 +50,9 @@ impl Connection {
                 "cancelled" => return Err(Fault::new("cancelled", "the server canceled the task")),
                 "input_required" if !self.flaw.is(Defect::LeavesTasksWaiting) => {
                     let asked = task["inputRequests"].as_object().cloned().unwrap_or_default();
-                    let fresh: Map<_, _> = asked.into_iter().filter(|(key, _)| seen.insert(key.clone())).collect();
+                    let mut is_fresh =
+                        |key: &String| seen.insert(key.clone()) || self.flaw.is(Defect::AnswersInputAgain);
+                    let fresh: Map<_, _> = asked.into_iter().filter(|(key, _)| is_fresh(key)).collect();
                     if !fresh.is_empty() {
                         let answers = self.answers(&fresh)?;
                         let params = json!({ "taskId": id, "inputResponses": answers });
@@ -59,6 +62,8 @@ impl Connection {
                 _ => {}
             }
             let poll = task["pollIntervalMs"].as_u64().map_or(POLL_INTERVAL, Duration::from_millis);
+            let first = *first.get_or_insert(poll);
+            let poll = if self.flaw.is(Defect::KeepsFirstInterval) { first } else { poll };
             let poll = if self.flaw.is(Defect::AsksAboutTasksAllTheTime) { Duration::from_millis(20) } else { poll };
             tokio::select! {
                 () = timeouts.cancel.cancelled() => {
