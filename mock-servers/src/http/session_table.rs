@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn a_session_stores_a_limited_number_of_idle_streams() {
         let mut session = Session::default();
-        for number in 0..8 {
+        for number in 0..MAX_IDLE_STREAMS as u64 {
             assert_eq!(session.store_idle(DispatchId(number)), None);
         }
         assert_eq!(session.store_idle(DispatchId(0)), None, "it is parked already");
-        assert_eq!(session.store_idle(DispatchId(8)), Some(DispatchId(1)));
+        assert_eq!(session.store_idle(DispatchId(MAX_IDLE_STREAMS as u64)), Some(DispatchId(1)));
     }
 }
