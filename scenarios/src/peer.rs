@@ -44,8 +44,9 @@ pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer
 
 pub(crate) use transcript::same_text;
 
+pub(crate) use handshake::all_capabilities;
 use http::HttpPeer;
-pub(crate) use http::{Headers, KEPT, SESSION, TITLE_CASE};
+pub(crate) use http::{Headers, KEPT, OTHER_SESSION, SESSION, TITLE_CASE};
 use responses::find_response;
 pub(crate) use slow_calls::NO_RESPONSE;
 use slow_calls::{AFTER_UNSUBSCRIBE, SlowCalls};

@@ -48,6 +48,8 @@ pub enum Responses {
     Declined,
     /// The user dismisses every elicitation without a choice.
     Dismissed,
+    /// The user declines every elicitation, with a changed `requestState`.
+    DeclinedWithChangedState,
 }
 
 /// The end of a request that was left open.

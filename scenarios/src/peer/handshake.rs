@@ -166,6 +166,18 @@ pub(super) fn initialize(revision: Revision, capabilities: &Map<String, Value>) 
     Outgoing { method: "initialize".to_owned(), params: params.as_object().cloned(), ..Outgoing::default() }
 }
 
+/// Every client capability that a server can use.
+pub(crate) fn all_capabilities() -> Map<String, Value> {
+    [
+        ("elicitation", json!({ "form": {}, "url": {} })),
+        ("sampling", json!({ "tools": {}, "context": {} })),
+        ("roots", json!({})),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
+}
+
 /// The notification that completes the handshake.
 pub(super) fn initialized() -> Outgoing {
     Outgoing { method: INITIALIZED.to_owned(), ..Outgoing::default() }

@@ -34,6 +34,7 @@ mod resumption;
 mod sessions;
 
 use sessions::OTHER_CLIENT;
+pub(crate) use sessions::OTHER_SESSION;
 
 /// Maximum size of a body.
 pub(super) const MAX_BODY: usize = 16 << 20;

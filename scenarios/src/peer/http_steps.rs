@@ -126,12 +126,13 @@ impl Peer {
     }
 
     /// The messages that open a further session.
+    /// The messages that open a further session, of a client with all capabilities.
     fn opening_messages(&mut self, wanted: bool) -> Option<(String, String)> {
         if !wanted {
             return None;
         }
         let id = json!(self.take_id());
-        let initialize = self.message(&handshake::initialize(self.revision, &self.capabilities), Some(&id));
+        let initialize = self.message(&handshake::initialize(self.revision, &handshake::all_capabilities()), Some(&id));
         Some((initialize.to_string(), self.message(&handshake::initialized(), None).to_string()))
     }
 }

@@ -94,7 +94,7 @@ impl HttpPeer {
         headers.get(SESSION).is_some_and(|name| match name.as_str() {
             // Clients that answer no requests are those of the modern era, which has no handshake and no sessions.
             OTHER_CLIENT => self.shared.answers && self.shared.other_client.get().is_none(),
-            name => name.starts_with(OTHER) && self.shared.session_named(name).is_none(),
+            name => name.starts_with(OTHER_SESSION) && self.shared.session_named(name).is_none(),
         })
     }
 
@@ -128,10 +128,10 @@ impl Shared {
 /// In headers: the session of the client that a step introduced, or no session if the server assigned none.
 pub(super) const OTHER_CLIENT: &str = "[client 2]";
 
-/// How the names of further sessions begin.
-const OTHER: &str = "[session ";
+/// How the names of further sessions begin in records.
+pub(crate) const OTHER_SESSION: &str = "[session ";
 
 /// The name of a further session in records, which never contain its id.
 fn other_name(position: usize) -> String {
-    format!("{OTHER}{}]", position + 2)
+    format!("{OTHER_SESSION}{}]", position + 2)
 }

@@ -522,7 +522,8 @@ fn malformed<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t
             }
             Some("logging/setLevel") => param("level").is_some_and(Value::is_string),
             Some("completion/complete") => {
-                param("ref").is_some_and(Value::is_object) && param("argument").is_some_and(Value::is_object)
+                let value = param("argument").and_then(|argument| argument.get("value"));
+                param("ref").is_some_and(Value::is_object) && value.is_some_and(Value::is_string)
             }
             _ => true,
         };

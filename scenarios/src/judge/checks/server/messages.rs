@@ -8,7 +8,12 @@ use std::{
 use regex::Regex;
 use serde_json::Value;
 
-use super::{http::exchanges, jsonrpc::is_resumed, known};
+use super::{
+    http::exchanges,
+    jsonrpc::is_resumed,
+    known,
+    streams::{connection_number, is_of_other_session},
+};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{
@@ -221,7 +226,11 @@ fn undeclared(transcript: &Transcript<'_>) -> CheckOutcome {
     let needs =
         [("roots/list", "roots"), ("sampling/createMessage", "sampling"), ("elicitation/create", "elicitation")];
     let declared = transcript.client_capabilities();
-    let findings = each(transcript.server_messages(), |message| {
+    // The clients of other sessions declared more.
+    let others = transcript.connections().iter().filter(|connection| is_of_other_session(connection));
+    let others: HashSet<u64> = others.map(connection_number).collect();
+    let messages = transcript.server_messages().filter(|message| !others.contains(&message.frame.connection));
+    let findings = each(messages, |message| {
         let method = message.method().filter(|_| message.is_request())?;
         let (_, capability) = needs.iter().find(|(name, _)| *name == method)?;
         let Some(feature) = declared.and_then(|declared| declared.get(capability)) else {

@@ -211,10 +211,13 @@ fn invalid(transcript: &Transcript<'_>) -> CheckOutcome {
             continue;
         }
         let requests = transcript.requests_of(method);
-        let invalid = requests.filter(|page| page.param("cursor").is_some_and(|cursor| cursor == unknown));
-        for page in invalid {
+        let is_invalid = |cursor: &Value| cursor == unknown || !cursor.is_string();
+        for page in requests.filter(|page| page.param("cursor").is_some_and(is_invalid)) {
+            let is_text = page.param("cursor").is_some_and(Value::is_string);
             let fault = match (page.code(), page.response) {
                 (Some(-32602), _) => None,
+                // A library rejects another type with its own code.
+                (Some(_), _) if !is_text => None,
                 (Some(code), _) => Some(format!("`{method}` rejects it with {code}")),
                 (None, Some(response)) => Some(format!("`{method}` answers with {}", brief(response.json))),
                 (None, None) => Some(format!("{NO_RESPONSE} to `{method}`")),

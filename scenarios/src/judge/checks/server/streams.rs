@@ -15,6 +15,7 @@ use crate::{
         },
     },
     model::Transport,
+    peer::OTHER_SESSION,
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -181,6 +182,11 @@ pub(super) fn connection_number(connection: &ConnectionFrames<'_>) -> u64 {
 /// The session of the exchange of a frame, as records name it.
 pub(super) fn session_of<'a>(connection: &ConnectionFrames<'a>) -> Option<&'a str> {
     connection.request().and_then(|request| header(request, SESSION_HEADER))
+}
+
+/// Whether an exchange belongs to a further session, which is not that of the scenario.
+pub(super) fn is_of_other_session(connection: &ConnectionFrames<'_>) -> bool {
+    session_of(connection).is_some_and(|session| session.starts_with(OTHER_SESSION))
 }
 
 fn stream_end(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -494,11 +500,9 @@ fn is_same_event(one: &Message<'_>, other: &Message<'_>) -> bool {
 }
 
 fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {
-    let is_other =
-        |stream: &&ConnectionFrames<'_>| session_of(stream).is_some_and(|session| session.starts_with("[session "));
     let mut findings = Findings::default();
     // One that resumes a stream of another session gets nothing either.
-    for stream in all_get_streams(transcript).filter(is_other) {
+    for stream in all_get_streams(transcript).filter(|stream| is_of_other_session(stream)) {
         let Some(first) = stream.frames.iter().find(|frame| is_event(frame)) else { continue };
         findings.saw(first.seq);
         let of_session = |one: &&RequestResponse<'_>| header(one.request.frame, SESSION_HEADER) == session_of(stream);

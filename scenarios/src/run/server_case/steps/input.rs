@@ -9,7 +9,7 @@ use crate::{
     arguments::{prompt_argument, sample},
     evidence::StepError,
     model::{Input, Responses},
-    peer::{Headers, Outgoing, Peer},
+    peer::{Headers, Outgoing, Peer, all_capabilities},
     run::{
         ToolPolicy,
         server_case::{calls, fill},
@@ -41,7 +41,7 @@ pub(super) async fn take(
     let mut answers = Vec::new();
     let mut asking: Vec<&Target> = Vec::new();
     for target in &targets {
-        let Some(answer) = target.send(peer, all_capabilities(), Map::new()).await? else { continue };
+        let Some(answer) = target.send(peer, Value::Object(all_capabilities()), Map::new()).await? else { continue };
         let interim = requested_input(&answer).is_some();
         answers.push(answer);
         if interim {
@@ -60,11 +60,6 @@ pub(super) async fn take(
         }
     }
     Ok(json!({ "answers": answers }))
-}
-
-/// Every client capability that a server can use.
-fn all_capabilities() -> Value {
-    json!({ "elicitation": { "form": {}, "url": {} }, "sampling": { "tools": {}, "context": {} }, "roots": {} })
 }
 
 /// Sets of capabilities that lack one which the server may need.
@@ -158,19 +153,19 @@ impl Target {
 
     /// Answers the requests of this target with the state of another one.
     async fn take_state_of(&self, peer: &mut Peer, other: &Self) -> Result<Option<Value>, StepError> {
-        let foreign = other.send(peer, all_capabilities(), Map::new()).await?;
-        let own = self.send(peer, all_capabilities(), Map::new()).await?;
+        let foreign = other.send(peer, Value::Object(all_capabilities()), Map::new()).await?;
+        let own = self.send(peer, Value::Object(all_capabilities()), Map::new()).await?;
         let requested = |answer: &Option<Value>| answer.as_ref().and_then(requested_input);
         let (Some((_, Some(state))), Some((requests, Some(_)))) = (requested(&foreign), requested(&own)) else {
             return Ok(None);
         };
         let Some(more) = retry_params(&requests, Some(state), Responses::OtherArguments) else { return Ok(None) };
-        self.send(peer, all_capabilities(), more).await
+        self.send(peer, Value::Object(all_capabilities()), more).await
     }
 
     /// Sends a new first request, then retries it with responses. Returns the last response.
     async fn retry(&self, peer: &mut Peer, responses: Responses) -> Result<Option<Value>, StepError> {
-        let mut answer = self.send(peer, all_capabilities(), Map::new()).await?;
+        let mut answer = self.send(peer, Value::Object(all_capabilities()), Map::new()).await?;
         for _ in 0..MAX_ROUNDS {
             let Some((requests, state)) = answer.as_ref().and_then(requested_input) else { break };
             let Some(mut more) = retry_params(&requests, state, responses) else { break };
@@ -179,7 +174,7 @@ impl Target {
                 let Some(other) = other else { break };
                 more.insert("arguments".to_owned(), other);
             }
-            answer = self.send(peer, all_capabilities(), more).await?;
+            answer = self.send(peer, Value::Object(all_capabilities()), more).await?;
             if responses != Responses::Complete {
                 break;
             }
@@ -195,16 +190,28 @@ fn retry_params(
     responses: Responses,
 ) -> Option<Map<String, Value>> {
     let state = match (state, responses) {
-        (Some(state), Responses::ChangedState) => Some(changed(&state, |length| length / 2)?),
+        (Some(state), Responses::ChangedState | Responses::DeclinedWithChangedState) => {
+            Some(changed(&state, |length| length / 2)?)
+        }
         // The last characters of Base64 can be unused bits, or padding.
         (Some(state), Responses::ChangedEnd) => Some(changed(&state, |length| length.saturating_sub(6))?),
-        (None, Responses::ChangedState | Responses::ChangedEnd | Responses::OtherArguments) => return None,
+        (
+            None,
+            Responses::ChangedState
+            | Responses::ChangedEnd
+            | Responses::OtherArguments
+            | Responses::DeclinedWithChangedState,
+        ) => return None,
         (state, _) => state,
     };
     let mut given: Map<String, Value> =
         requests.iter().map(|(key, one)| (key.clone(), response(one, responses))).collect();
     match responses {
-        Responses::Missing | Responses::Malformed | Responses::Declined | Responses::Dismissed
+        Responses::Missing
+        | Responses::Malformed
+        | Responses::Declined
+        | Responses::Dismissed
+        | Responses::DeclinedWithChangedState
             if requests.is_empty() =>
         {
             return None;
@@ -243,7 +250,9 @@ fn response(request: &Value, responses: Responses) -> Value {
             "content": { "type": "text", "text": "workbench" },
         }),
         Some("roots/list") => json!({ "roots": [{ "uri": "file:///workbench", "name": "workbench" }] }),
-        _ if responses == Responses::Declined => json!({ "action": "decline" }),
+        _ if matches!(responses, Responses::Declined | Responses::DeclinedWithChangedState) => {
+            json!({ "action": "decline" })
+        }
         _ if responses == Responses::Dismissed => json!({ "action": "cancel" }),
         _ => match request.pointer("/params/requestedSchema") {
             Some(schema) if responses == Responses::Invalid => {

@@ -262,6 +262,40 @@ fn declared_capabilities_of_the_client_permit_requests() {
 }
 
 #[test]
+fn the_client_of_another_session_declares_its_own_capabilities() {
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {} });
+    let in_session = |session: &str| {
+        let asked =
+            http().result("initialize", params.clone(), greeting()).bodiless("GET", &[("mcp-session-id", session)]);
+        asked.says_with(200, json!({ "jsonrpc": "2.0", "id": 9, "method": "roots/list" }))
+    };
+    assert!(fails("server-asks-only-what-was-declared", &in_session("[session]")));
+    assert!(!fails("server-asks-only-what-was-declared", &in_session("[session 2]")));
+}
+
+#[test]
+fn a_cursor_of_another_type_may_have_any_error() {
+    let with = |cursor: Value| json!({ "cursor": cursor });
+    let pages = || stdio().result("tools/list", json!({}), json!({ "tools": [], "nextCursor": "2" }));
+    let id = "invalid-cursor-is-refused";
+    assert!(fails(id, &pages().result("tools/list", with(json!(5)), json!({ "tools": [] }))));
+    assert!(!fails(id, &pages().error("tools/list", with(json!(5)), -32603)));
+    assert!(!fails(id, &pages().result("tools/list", with(json!("2")), json!({ "tools": [] }))));
+}
+
+#[test]
+fn a_missing_file_beside_others_is_an_unknown_resource() {
+    let missing = |code| modern().error("resources/read", json!({ "uri": "file:///a/workbench-no-such-file" }), code);
+    assert!(fails("unknown-resource-is-refused", &missing(-32603)));
+    let read = |talk: Talk| talk.error("resources/read", json!({ "uri": UNKNOWN.resource }), -32602);
+    assert!(!fails("unknown-resource-is-refused", &read(missing(-32602))));
+    // A template may generate contents for any name.
+    let generated = json!({ "contents": [{ "uri": "file:///a/workbench-no-such-file", "text": "x" }] });
+    let talk = modern().result("resources/read", json!({ "uri": "file:///a/workbench-no-such-file" }), generated);
+    assert!(!fails("unknown-resource-is-refused", &read(talk)));
+}
+
+#[test]
 fn responses_to_malformed_messages_answer_no_notification() {
     let refusal = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32600, "message": "no" } });
     let talk = stdio().ask(note("notifications/initialized")).ask(json!({})).says(refusal);
@@ -322,6 +356,14 @@ fn parameters_of_undeclared_features_and_log_levels_are_no_must() {
     let accepted = |capabilities: Value, method: &str| declaring(capabilities).result(method, json!({}), json!({}));
     assert!(fails("malformed-params-are-refused", &accepted(json!({ "completions": {} }), "completion/complete")));
     assert!(!fails("malformed-params-are-refused", &accepted(json!({}), "completion/complete")));
+    // A value to complete is a text.
+    let completed = |value: Value| {
+        let params =
+            json!({ "ref": { "type": "ref/prompt", "name": "a" }, "argument": { "name": "b", "value": value } });
+        declaring(json!({ "completions": {} })).result("completion/complete", params, json!({}))
+    };
+    assert!(fails("malformed-params-are-refused", &completed(json!(5))));
+    assert!(!fails("malformed-params-are-refused", &completed(json!(""))));
     // `null` is an absent member in many languages.
     let called = |arguments: Value| {
         let params = json!({ "name": "a", "arguments": arguments });
