@@ -435,6 +435,7 @@ pub(crate) const ROWS: &[Row] = &[
     // Tasks.
     fails(TakesTasksForResults, "tasks/awaited@stdio@2026-07-28", "steps[0].call.text"),
     fails(TakesTasksForResults, "tasks/awaited@streamable-http@2026-07-28", "expect.frames[0]"),
+    fails(AwaitsTasksOfReads, "tasks/task-of-a-read@stdio@2026-07-28", "expect.frames[0]"),
     warns(AsksAboutTasksAllTheTime, "tasks/polled-as-asked@stdio@2026-07-28", "expect.frames[0]"),
     warns(KeepsFirstInterval, "tasks/slower-polling@stdio@2026-07-28", "tasks-poll-interval"),
     warns(AnswersInputAgain, "tasks/input-shown-again@stdio@2026-07-28", "expect.frames[0]"),

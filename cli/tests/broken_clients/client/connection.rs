@@ -174,8 +174,9 @@ impl Connection {
                 result => result?,
             };
             let kind = result["resultType"].as_str().unwrap_or("complete");
-            let is_known =
-                ["complete", "input_required"].contains(&kind) || kind == "task" && self.setup.user.has_tasks();
+            let may_be_task = method == "tools/call" || self.flaw.is(Defect::AwaitsTasksOfReads);
+            let is_task = kind == "task" && self.setup.user.has_tasks() && may_be_task;
+            let is_known = ["complete", "input_required"].contains(&kind) || is_task;
             if self.modern && !is_known && !self.flaw.is(Defect::TakesAnyResultType) {
                 return Err(Fault::new("malformed-result", format!("the type of the result is `{kind}`")));
             }

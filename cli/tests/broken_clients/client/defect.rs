@@ -147,6 +147,7 @@ pub(crate) enum Defect {
     RefusesFormsWithMode,
     // Tasks.
     TakesTasksForResults,
+    AwaitsTasksOfReads,
     AsksAboutTasksAllTheTime,
     KeepsFirstInterval,
     AnswersInputAgain,

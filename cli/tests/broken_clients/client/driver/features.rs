@@ -76,6 +76,9 @@ impl Driver<'_> {
             return Ok(cached.clone());
         }
         let mut result = ask(connection, "resources/read", json!({ "uri": uri })).await?;
+        if self.flaw.is(Defect::AwaitsTasksOfReads) {
+            result = connection.await_task(result, &RequestTimeouts::new(connection.setup.call)).await?;
+        }
         if self.flaw.is(Defect::DropsParts)
             && let Some(parts) = result["contents"].as_array_mut()
         {
