@@ -52,6 +52,7 @@ pub use step::{
 pub use streams::{ConcurrentRequest, HttpStep, Listen, ListenSession, Sessions, Together};
 pub use target::Target;
 pub use tasks::TaskCalls;
+pub(crate) use tasks::{TASKS_EXTENSION, UNKNOWN_TASK};
 pub use user::{FormAction, Root, UrlAction, UserSetup};
 
 /// The name of the mock server of a scenario with the key `server`.

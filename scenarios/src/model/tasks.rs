@@ -1,4 +1,4 @@
-//! The step for tasks of 2025-11-25.
+//! The step for calls of tools as tasks.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +7,13 @@ use mock_servers::HumanDuration;
 
 use super::expect::Expect;
 
-/// Calls of tools as tasks.
+/// The extension for tasks of 2026-07-28 (SEP-2663).
+pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+/// The id of a task, and a cursor, that no server returned.
+pub(crate) const UNKNOWN_TASK: &str = "workbench-no-such-task";
+
+/// Calls of tools as tasks: those that support tasks in 2025-11-25, and those that become tasks by the extension in 2026-07-28,
+/// for which only `tools`, `max` and `within` count.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskCalls {

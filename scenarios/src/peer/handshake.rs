@@ -139,9 +139,14 @@ impl Peer {
         }
         if let Some(method) = message.get("method").and_then(Value::as_str) {
             headers.insert("mcp-method".to_owned(), encode(method));
-            let key = if method == "resources/read" { "/params/uri" } else { "/params/name" };
-            let named = matches!(method, "tools/call" | "prompts/get" | "resources/read");
-            if let Some(name) = message.pointer(key).and_then(Value::as_str).filter(|_| named) {
+            let key = match method {
+                "tools/call" | "prompts/get" => Some("/params/name"),
+                "resources/read" => Some("/params/uri"),
+                // SEP-2663, routing headers.
+                "tasks/get" | "tasks/update" | "tasks/cancel" => Some("/params/taskId"),
+                _ => None,
+            };
+            if let Some(name) = key.and_then(|key| message.pointer(key)?.as_str()) {
                 headers.insert("mcp-name".to_owned(), encode(name));
             }
             if method == "tools/call" {

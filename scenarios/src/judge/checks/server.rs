@@ -89,6 +89,7 @@ pub(super) const THEMES: &[&[Check]] = &[
     modern::input::CHECKS,
     modern::logging::CHECKS,
     modern::stateless::CHECKS,
+    modern::tasks::CHECKS,
     shapes::CHECKS,
 ];
 

@@ -15,6 +15,7 @@ use crate::{
 
 use super::{Failure, calls, fill};
 
+mod extension_tasks;
 mod input;
 mod streams;
 mod tasks;
@@ -45,6 +46,9 @@ pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value], p
         ServerStep::Raw(step) => raw(peer, step).await,
         ServerStep::Pages(step) => pages(peer, step).await,
         ServerStep::CallTools(step) => calls::call_tools(peer, step, values, policy).await,
+        ServerStep::TaskCalls(step) if peer.revision().is_modern() => {
+            extension_tasks::call(peer, step, values, policy).await
+        }
         ServerStep::TaskCalls(step) => tasks::call(peer, step, values, policy).await,
         ServerStep::GetPrompts(step) => calls::get_prompts(peer, step, values).await,
         ServerStep::ReadTemplates(step) => templates::read(peer, step, values).await,

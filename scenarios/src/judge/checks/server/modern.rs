@@ -31,6 +31,7 @@ pub(super) mod results;
 pub(super) mod stateless;
 pub(super) mod streams;
 pub(super) mod subscriptions;
+pub(super) mod tasks;
 
 /// The key in the metadata of a request with its revision.
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

@@ -5,9 +5,12 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use super::{content::ISO_8601, has_is_error};
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing, quoted},
-    transcript::{Message, RequestResponse, Transcript, http::media_type},
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing, quoted},
+        transcript::{Message, RequestResponse, Transcript, http::media_type},
+    },
+    model::UNKNOWN_TASK,
 };
 
 mod calls;
@@ -433,14 +436,11 @@ fn redundant_metadata(transcript: &Transcript<'_>) -> CheckOutcome {
     Findings::from_each(results.chain(notified), fault).or_not_applicable("messages", "no message is about a task")
 }
 
-/// The id and the cursor that the scenarios send and that no server returned.
-const UNKNOWN: &str = "workbench-no-such-task";
-
 fn unknown_task(transcript: &Transcript<'_>) -> CheckOutcome {
     let all = ["tasks/get", "tasks/result", "tasks/cancel", "tasks/list"];
     let requests = all.into_iter().flat_map(|method| transcript.requests_of(method)).filter(|one| {
         let param = one.param("taskId").or_else(|| one.param("cursor"));
-        param.is_some_and(|value| value == UNKNOWN) && one.response.is_some()
+        param.is_some_and(|value| value == UNKNOWN_TASK) && one.response.is_some()
     });
     let fault = |one: &&RequestResponse<'_>| {
         let method = one.request.method().unwrap_or_default();
@@ -451,7 +451,8 @@ fn unknown_task(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn listed(transcript: &Transcript<'_>) -> CheckOutcome {
-    let valid = transcript.requests_of("tasks/list").filter(|one| one.param("cursor").is_none_or(|it| it != UNKNOWN));
+    let valid =
+        transcript.requests_of("tasks/list").filter(|one| one.param("cursor").is_none_or(|it| it != UNKNOWN_TASK));
     let lists: Vec<_> = valid.filter(|one| one.result().is_some()).collect();
     let (Some(first), Some(last)) = (lists.first(), lists.last()) else {
         return CheckOutcome::not_applicable("the tasks were not listed");

@@ -20,6 +20,7 @@ use crate::{
 
 mod authorization;
 mod behavior;
+mod extension_tasks;
 mod features;
 mod lifecycle;
 mod lists;
@@ -255,6 +256,7 @@ fn table() -> Vec<Row> {
     let themes = [
         authorization::table(),
         behavior::table(),
+        extension_tasks::table(),
         features::table(),
         lifecycle::table(),
         lists::table(),

@@ -20,9 +20,9 @@ use crate::{
 /// Default timeout of a task.
 const WITHIN: Duration = Duration::from_secs(10);
 /// Default maximum number of tools.
-const MAX: usize = 3;
+pub(super) const MAX: usize = 3;
 /// The shortest and the longest pause between two polls.
-const PAUSES: (u64, u64) = (20, 1_000);
+pub(super) const PAUSES: (u64, u64) = (20, 1_000);
 /// The requested lifetime of a task in milliseconds.
 const TTL_MS: u64 = 60_000;
 /// A task that does not exist.
@@ -35,9 +35,9 @@ pub(super) async fn call(
     values: &[Value],
     policy: &ToolPolicy,
 ) -> Result<Value, Failure> {
-    let tools = fill::select(&step.tools, &fill::values(values, None)).map_err(Failure::Nothing)?;
-    let usable = tools.iter().filter(|tool| calls::supports_tasks(tool) && policy.permits(tool).is_ok());
-    let within = peer.response_timeout(Some(step.within.map_or(WITHIN, |HumanDuration(within)| within)));
+    let tools = permitted(step, values, policy)?;
+    let usable = tools.iter().filter(|tool| calls::supports_tasks(tool));
+    let within = timeout(peer, step);
     let mut tasks = Vec::new();
     for (tool, call) in
         usable.filter_map(|tool| Some((tool, call_of(tool, calls::valid_arguments)?))).take(step.max.unwrap_or(MAX))
@@ -80,13 +80,24 @@ pub(super) async fn call(
     Ok(json!({ "tasks": tasks }))
 }
 
+/// The tools of the step that may be called.
+pub(super) fn permitted(step: &TaskCalls, values: &[Value], policy: &ToolPolicy) -> Result<Vec<Value>, Failure> {
+    let tools = fill::select(&step.tools, &fill::values(values, None)).map_err(Failure::Nothing)?;
+    Ok(tools.into_iter().filter(|tool| policy.permits(tool).is_ok()).collect())
+}
+
+/// The timeout of one task.
+pub(super) fn timeout(peer: &Peer, step: &TaskCalls) -> Duration {
+    peer.response_timeout(Some(step.within.map_or(WITHIN, |HumanDuration(within)| within)))
+}
+
 /// The parameters of a call with generated arguments.
-fn call_of(tool: &Value, arguments: fn(&Value) -> Option<Map<String, Value>>) -> Option<Map<String, Value>> {
+pub(super) fn call_of(tool: &Value, arguments: fn(&Value) -> Option<Map<String, Value>>) -> Option<Map<String, Value>> {
     json!({ "name": tool.get("name")?, "arguments": arguments(tool)? }).as_object().cloned()
 }
 
 /// Sends a request. A check judges an error; only the end of the connection ends the step.
-async fn send(
+pub(super) async fn send(
     peer: &mut Peer,
     method: &str,
     params: Map<String, Value>,
