@@ -66,6 +66,16 @@ pub(super) fn table() -> Vec<Row> {
 }
 
 #[test]
+fn a_task_is_no_malformed_result_of_a_call() {
+    assert!(!fails("shape-call-tool-result", &created()));
+    let without_content = |kind: &str| {
+        let result = json!({ "resultType": kind });
+        server().result("tools/call", params(false, json!({ "name": "job", "arguments": {} })), result)
+    };
+    assert!(fails("shape-call-tool-result", &without_content("complete")));
+}
+
+#[test]
 fn a_server_without_the_extension_may_answer_as_it_likes() {
     let other = modern().knows(&[Revision::V2026_07_28], json!({ "tools": {} }));
     let talk = other.error("tasks/get", params(false, json!({ "taskId": "a" })), -32601);
