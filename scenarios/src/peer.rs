@@ -44,7 +44,7 @@ pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer
 
 pub(crate) use transcript::same_text;
 
-pub(crate) use handshake::all_capabilities;
+pub(crate) use handshake::{META_CAPABILITIES, all_capabilities};
 use http::HttpPeer;
 pub(crate) use http::{Headers, KEPT, OTHER_SESSION, SESSION, TITLE_CASE};
 use responses::find_response;

@@ -16,7 +16,7 @@ use super::{
 // Keys of the metadata in every request (2026-07-28, basic, `_meta`).
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
-const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 const INITIALIZED: &str = "notifications/initialized";
 /// What a server may request from a client that declares it (2025-11-25, basic/lifecycle, capability negotiation).
@@ -173,14 +173,11 @@ pub(super) fn initialize(revision: Revision, capabilities: &Map<String, Value>) 
 
 /// Every client capability that a server can use.
 pub(crate) fn all_capabilities() -> Map<String, Value> {
-    [
-        ("elicitation", json!({ "form": {}, "url": {} })),
-        ("sampling", json!({ "tools": {}, "context": {} })),
-        ("roots", json!({})),
-    ]
-    .into_iter()
-    .map(|(name, value)| (name.to_owned(), value))
-    .collect()
+    Map::from_iter([
+        ("elicitation".to_owned(), json!({ "form": {}, "url": {} })),
+        ("sampling".to_owned(), json!({ "tools": {}, "context": {} })),
+        ("roots".to_owned(), json!({})),
+    ])
 }
 
 /// The notification that completes the handshake.

@@ -125,7 +125,6 @@ impl Peer {
         Outcome::Value(json!({ "address": format!("{address}:{port}"), "connected": connected }))
     }
 
-    /// The messages that open a further session.
     /// The messages that open a further session, of a client with all capabilities.
     fn opening_messages(&mut self, wanted: bool) -> Option<(String, String)> {
         if !wanted {

@@ -7,12 +7,12 @@ use tokio::time::Instant;
 
 use super::{
     Failure,
-    tasks::{MAX, PAUSES, call_of, permitted, send, timeout},
+    tasks::{MAX, call_of, has_ended, pause, permitted, send, timeout},
 };
 use crate::{
     evidence::StepError,
     model::{TASKS_EXTENSION, TaskCalls, UNKNOWN_TASK},
-    peer::Peer,
+    peer::{META_CAPABILITIES, Peer},
     run::{ToolPolicy, server_case::calls},
 };
 
@@ -35,7 +35,7 @@ pub(super) async fn call(
         return Err(Failure::Nothing("the server does not declare the extension for tasks".to_owned()));
     }
     for method in METHODS {
-        send(peer, method, declaring(about(UNKNOWN_TASK)), within).await?;
+        send(peer, method, declaring(about(method, UNKNOWN_TASK)), within).await?;
     }
     let mut tasks = Vec::new();
     for tool in tools.iter().take(MAX_CALLS) {
@@ -46,7 +46,7 @@ pub(super) async fn call(
         // What a client without the extension gets.
         send(peer, "tools/call", call, within).await?;
         for method in METHODS {
-            send(peer, method, about(&id), within).await?;
+            send(peer, method, about(method, &id), within).await?;
         }
         tasks.push(json!({ "tool": tool.get("name"), "id": id }));
         if tasks.len() == step.max.unwrap_or(MAX) {
@@ -62,13 +62,17 @@ pub(super) async fn call(
 /// The parameters of a request of a client with the extension.
 fn declaring(mut params: Map<String, Value>) -> Map<String, Value> {
     let capabilities = json!({ "extensions": { TASKS_EXTENSION: {} } });
-    params.insert("_meta".to_owned(), json!({ "io.modelcontextprotocol/clientCapabilities": capabilities }));
+    params.insert("_meta".to_owned(), json!({ META_CAPABILITIES: capabilities }));
     params
 }
 
 /// The parameters of a request about a task.
-fn about(id: &str) -> Map<String, Value> {
-    Map::from_iter([("taskId".to_owned(), json!(id)), ("inputResponses".to_owned(), json!({}))])
+fn about(method: &str, id: &str) -> Map<String, Value> {
+    let mut params = Map::from_iter([("taskId".to_owned(), json!(id))]);
+    if method == "tasks/update" {
+        params.insert("inputResponses".to_owned(), json!({}));
+    }
+    params
 }
 
 /// The id of the task that a call became.
@@ -81,17 +85,15 @@ fn task_of(response: &Value) -> Option<String> {
 async fn follow(peer: &mut Peer, id: &str, within: Duration) -> Result<(), StepError> {
     let deadline = Instant::now() + within;
     loop {
-        let response = send(peer, "tasks/get", declaring(about(id)), within).await?;
+        let response = send(peer, "tasks/get", declaring(about("tasks/get", id)), within).await?;
         let Some(task) = response.as_ref().and_then(|response| response.get("result")) else { return Ok(()) };
-        let status = task.get("status").and_then(Value::as_str).unwrap_or_default();
-        if matches!(status, "completed" | "failed" | "cancelled") {
+        if has_ended(task) {
             return Ok(());
         }
-        if status == "input_required" || Instant::now() >= deadline {
-            send(peer, "tasks/cancel", declaring(about(id)), within).await?;
+        if task["status"] == "input_required" || Instant::now() >= deadline {
+            send(peer, "tasks/cancel", declaring(about("tasks/cancel", id)), within).await?;
             return Ok(());
         }
-        let pause = task.get("pollIntervalMs").and_then(Value::as_u64).unwrap_or(PAUSES.1);
-        tokio::time::sleep(Duration::from_millis(pause.clamp(PAUSES.0, PAUSES.1))).await;
+        pause(task.get("pollIntervalMs")).await;
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     arguments::{prompt_argument, sample},
     evidence::StepError,
     model::{Input, Responses},
-    peer::{Headers, Outgoing, Peer, all_capabilities},
+    peer::{Headers, META_CAPABILITIES, Outgoing, Peer, all_capabilities},
     run::{
         ToolPolicy,
         server_case::{calls, fill},
@@ -22,8 +22,6 @@ const WITHIN: Duration = Duration::from_secs(3);
 const MAX_ROUNDS: usize = 5;
 /// Maximum number of pairs of items of which one gets the state of the other.
 const MAX_PAIRS: usize = 3;
-/// The key in the metadata of a request with the capabilities of the client.
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Sends the request for each item, and the retries after each result that requests input.
 pub(super) async fn take(
@@ -41,7 +39,7 @@ pub(super) async fn take(
     let mut answers = Vec::new();
     let mut asking: Vec<&Target> = Vec::new();
     for target in &targets {
-        let Some(answer) = target.send(peer, Value::Object(all_capabilities()), Map::new()).await? else { continue };
+        let Some(answer) = target.send(peer, all_capabilities(), Map::new()).await? else { continue };
         let interim = requested_input(&answer).is_some();
         answers.push(answer);
         if interim {
@@ -119,7 +117,7 @@ impl Target {
     async fn send(
         &self,
         peer: &mut Peer,
-        capabilities: Value,
+        capabilities: impl Into<Value>,
         more: Map<String, Value>,
     ) -> Result<Option<Value>, StepError> {
         if let Some(tool) = self.tool()
@@ -128,7 +126,7 @@ impl Target {
             return Ok(None);
         }
         let mut params = self.params.clone();
-        params.insert("_meta".to_owned(), json!({ CAPABILITIES: capabilities }));
+        params.insert("_meta".to_owned(), json!({ META_CAPABILITIES: capabilities.into() }));
         params.extend(more);
         // The retry is sent on another connection: "servers SHOULD NOT require that a client reuse the same connection or process to
         // perform related operations" (2026-07-28, basic).
@@ -153,19 +151,19 @@ impl Target {
 
     /// Answers the requests of this target with the state of another one.
     async fn take_state_of(&self, peer: &mut Peer, other: &Self) -> Result<Option<Value>, StepError> {
-        let foreign = other.send(peer, Value::Object(all_capabilities()), Map::new()).await?;
-        let own = self.send(peer, Value::Object(all_capabilities()), Map::new()).await?;
+        let foreign = other.send(peer, all_capabilities(), Map::new()).await?;
+        let own = self.send(peer, all_capabilities(), Map::new()).await?;
         let requested = |answer: &Option<Value>| answer.as_ref().and_then(requested_input);
         let (Some((_, Some(state))), Some((requests, Some(_)))) = (requested(&foreign), requested(&own)) else {
             return Ok(None);
         };
         let Some(more) = retry_params(&requests, Some(state), Responses::OtherArguments) else { return Ok(None) };
-        self.send(peer, Value::Object(all_capabilities()), more).await
+        self.send(peer, all_capabilities(), more).await
     }
 
     /// Sends a new first request, then retries it with responses. Returns the last response.
     async fn retry(&self, peer: &mut Peer, responses: Responses) -> Result<Option<Value>, StepError> {
-        let mut answer = self.send(peer, Value::Object(all_capabilities()), Map::new()).await?;
+        let mut answer = self.send(peer, all_capabilities(), Map::new()).await?;
         for _ in 0..MAX_ROUNDS {
             let Some((requests, state)) = answer.as_ref().and_then(requested_input) else { break };
             let Some(mut more) = retry_params(&requests, state, responses) else { break };
@@ -174,7 +172,7 @@ impl Target {
                 let Some(other) = other else { break };
                 more.insert("arguments".to_owned(), other);
             }
-            answer = self.send(peer, Value::Object(all_capabilities()), more).await?;
+            answer = self.send(peer, all_capabilities(), more).await?;
             if responses != Responses::Complete {
                 break;
             }

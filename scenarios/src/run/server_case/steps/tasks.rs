@@ -22,7 +22,7 @@ const WITHIN: Duration = Duration::from_secs(10);
 /// Default maximum number of tools.
 pub(super) const MAX: usize = 3;
 /// The shortest and the longest pause between two polls.
-pub(super) const PAUSES: (u64, u64) = (20, 1_000);
+const PAUSES: (u64, u64) = (20, 1_000);
 /// The requested lifetime of a task in milliseconds.
 const TTL_MS: u64 = 60_000;
 /// A task that does not exist.
@@ -122,6 +122,17 @@ async fn about(peer: &mut Peer, method: &str, id: &str) -> Result<Option<Value>,
     send(peer, method, Map::from_iter([("taskId".to_owned(), json!(id))]), within).await
 }
 
+pub(super) fn has_ended(task: &Value) -> bool {
+    let status = task.get("status").and_then(Value::as_str);
+    matches!(status, Some("completed" | "failed" | "cancelled"))
+}
+
+/// Waits until the next poll, in the interval in milliseconds that the server suggests.
+pub(super) async fn pause(interval: Option<&Value>) {
+    let pause = interval.and_then(Value::as_u64).unwrap_or(PAUSES.1);
+    tokio::time::sleep(Duration::from_millis(pause.clamp(PAUSES.0, PAUSES.1))).await;
+}
+
 /// Reads the status of a task until its end, and its result.
 async fn follow(peer: &mut Peer, id: &str, within: Duration) -> Result<(), StepError> {
     let deadline = Instant::now() + within;
@@ -135,12 +146,10 @@ async fn follow(peer: &mut Peer, id: &str, within: Duration) -> Result<(), StepE
     loop {
         let response = about(peer, "tasks/get", id).await?;
         let Some(task) = response.as_ref().and_then(|response| response.get("result")) else { break };
-        let status = task.get("status").and_then(Value::as_str).unwrap_or_default();
-        if matches!(status, "completed" | "failed" | "cancelled") || Instant::now() >= deadline {
+        if has_ended(task) || Instant::now() >= deadline {
             break;
         }
-        let pause = task.get("pollInterval").and_then(Value::as_u64).unwrap_or(PAUSES.1);
-        tokio::time::sleep(Duration::from_millis(pause.clamp(PAUSES.0, PAUSES.1))).await;
+        pause(task.get("pollInterval")).await;
     }
     let left = deadline.saturating_duration_since(Instant::now()).max(short);
     match peer.response(&result, left).await {
