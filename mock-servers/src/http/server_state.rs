@@ -219,8 +219,10 @@ impl Core {
     /// Opens a session and gives it an id.
     pub(crate) fn open_session(&mut self) -> (SessionKey, String) {
         let key = self.engine.open_session();
-        // Long, with letters of both cases and characters that URLs escape, as clients must return it unchanged.
-        let id = format!("{}+{}/{}==", self.engine.token().to_uppercase(), self.engine.token(), self.engine.token());
+        // Long, with letters of both cases, and characters that URLs escape and that separate the values of other headers,
+        // as clients must return it unchanged.
+        let [first, second, third] = [(); 3].map(|()| self.engine.token());
+        let id = format!("{}+{second}/a,b;c={third}==", first.to_uppercase());
         if let Some(idle) = self.state.sessions.enter(key, id.clone()) {
             self.close_session(idle);
         }

@@ -111,11 +111,36 @@ fn rules_inside_of_objects_and_arrays_are_violated() {
         },
     });
     let invalid = ArgumentGenerator::new(Some(&schema)).and_then(|it| it.invalid(0)).expect("invalid arguments");
-    let inside = |one: &&InvalidArguments| one.violates.matches('/').count() > 1;
-    let violated: Vec<&str> = invalid.iter().filter(inside).map(|one| one.violates.as_str()).collect();
-    assert_eq!(violated, ["/filter/from: wrong type", "/tags/0: wrong type", "/filter/from: missing"]);
+    assert_eq!(violated_inside(&schema), ["/filter/from: wrong type", "/tags/0: wrong type", "/filter/from: missing"]);
     let wrong = invalid.iter().find(|one| one.violates == "/tags/0: wrong type").expect("an invalid item");
     assert!(wrong.arguments["tags"][0].is_object(), "{wrong:?}");
+
+    let level = json!({ "enum": ["low", "high"] });
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "levels": { "type": "array", "items": level },
+            "filter": {
+                "type": "object",
+                "properties": { "level": level, "at": { "type": "integer", "minimum": 1, "maximum": 9 } },
+            },
+        },
+    });
+    let expected = [
+        "/filter/at: wrong type",
+        "/filter/level: not in the enum",
+        "/levels/0: not in the enum",
+        "/filter/at: below the minimum",
+        "/filter/at: above the maximum",
+    ];
+    assert_eq!(violated_inside(&schema), expected);
+}
+
+/// What the invalid arguments violate inside of the properties.
+fn violated_inside(schema: &Value) -> Vec<String> {
+    let invalid = ArgumentGenerator::new(Some(schema)).and_then(|it| it.invalid(0)).expect("invalid arguments");
+    let violated = invalid.into_iter().map(|one| one.violates);
+    violated.filter(|violated| violated.matches('/').count() > 1).collect()
 }
 
 #[test]

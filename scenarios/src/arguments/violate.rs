@@ -56,6 +56,17 @@ impl Rule {
     }
 }
 
+/// The rules that are violated inside of objects and arrays too, and whether by an item of an array.
+const INSIDE: [(Rule, bool); 7] = [
+    (Rule::Type, false),
+    (Rule::Type, true),
+    (Rule::Required, false),
+    (Rule::Enum, false),
+    (Rule::Enum, true),
+    (Rule::Below, false),
+    (Rule::Above, false),
+];
+
 /// A change of one property or item.
 struct Change {
     rule: Rule,
@@ -89,7 +100,7 @@ pub(super) fn violations(
     };
     let mut found: Vec<InvalidArguments> = Rule::ALL.into_iter().filter_map(first).collect();
     let inside = changes(generator, filled);
-    for (rule, is_item) in [(Rule::Type, false), (Rule::Type, true), (Rule::Required, false)] {
+    for (rule, is_item) in INSIDE {
         let mut fitting =
             inside.iter().filter(|change| change.path.len() > 1 && change.rule == rule && change.is_item == is_item);
         let one = fitting.find_map(|change| invalid(filled, change));
@@ -152,8 +163,9 @@ fn collect_items(
     let schema = flat.get("items").filter(|schema| schema.is_object());
     let Some(item) = schema.and_then(|schema| generator.flat(schema, path.len())) else { return };
     path.push("0".to_owned());
-    let wrong = wrong_type(&item).map(Some);
-    changes.extend(wrong.map(|value| Change { rule: Rule::Type, path: path.clone(), value, rank: 0, is_item: true }));
+    let wrong = wrong_values(&item, items.first()).into_iter();
+    let item_of = |(rule, value)| Change { rule, path: path.clone(), value: Some(value), rank: 0, is_item: true };
+    changes.extend(wrong.map(item_of));
     if let Some(Value::Object(inner)) = items.first() {
         collect(generator, &item, inner, path, changes);
     }

@@ -54,6 +54,7 @@ pub(crate) enum Defect {
     WantsNoAnswer,
     DiesOfOversize,
     CarriesCredentials,
+    FollowsWithGet,
     /// No code: this client does not support HTTP+SSE.
     SpeaksNoSse,
     CallsInvalidTools,
@@ -131,6 +132,7 @@ pub(crate) enum Defect {
     SendsInvalidValues,
     SpeaksAsTheUser,
     KeepsRootsToItself,
+    TellsOneServerOfRoots,
     AnswersOneForAll,
     AnswersElsewhere,
     AnswersWithdrawn,
@@ -142,6 +144,9 @@ pub(crate) enum Defect {
     MixesUpStates,
     IgnoresSupportedRevisions,
     SubscribesOnce,
+    SubscribesToLastAgain,
+    FallsBackFromModernErrors,
+    ProbesWithTools,
     KeepsStaleLists,
     AnswersUndeclared,
     RefusesFormsWithMode,
@@ -253,6 +258,7 @@ pub(crate) enum Defect {
     ConnectsOneByOne,
     TakesLateReply,
     DiesOfLateReply,
+    DiesOfLateProgress,
     WaitsForDeadServer,
     // Processes.
     LeavesServer,

@@ -163,7 +163,8 @@ impl Driver<'_> {
     /// Changes the roots and notifies servers with a handshake (client/roots).
     async fn set_roots(&self, roots: &Value) -> Result<Value, Fault> {
         self.setup.user.set_roots(roots);
-        for connection in self.connections.values() {
+        let told = if self.flaw.is(Defect::TellsOneServerOfRoots) { 1 } else { self.connections.len() };
+        for connection in self.connections.values().take(told) {
             let has_roots = !self.flaw.is(Defect::KeepsRootsToItself) && !self.flaw.has(Habit::DeclaresNothing);
             if !connection.modern && has_roots {
                 connection.notify("notifications/roots/list_changed", json!({})).await?;
@@ -235,7 +236,8 @@ impl Driver<'_> {
             let watched = self.connections[name].watched_resources().await;
             self.disconnect(server).await?;
             self.connect(server, None).await?;
-            for uri in watched.iter().filter(|_| !self.flaw.is(Defect::SubscribesOnce)) {
+            let kept = if self.flaw.is(Defect::SubscribesToLastAgain) { 1 } else { watched.len() };
+            for uri in watched.iter().take(kept).filter(|_| !self.flaw.is(Defect::SubscribesOnce)) {
                 self.connections[name].subscribe_resource(uri).await?;
             }
         }

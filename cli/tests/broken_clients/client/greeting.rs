@@ -43,7 +43,9 @@ pub(crate) async fn greet(connection: &mut Connection) -> Result<(), Fault> {
     }
     let Err(fault) = discover(connection, auto).await else { return Ok(()) };
     let is_keyed = connection.flaw.is(Defect::KnowsOneFallbackCode) && fault.code != Some(-32601);
-    let is_final = matches!(fault.kind, "connection-lost" | "needs-auth") || is_keyed;
+    let is_modern =
+        matches!(fault.code, Some(-32020 | -32021)) && !connection.flaw.is(Defect::FallsBackFromModernErrors);
+    let is_final = matches!(fault.kind, "connection-lost" | "needs-auth") || is_keyed || is_modern;
     if is_final || !auto && !connection.flaw.is(Defect::FallsBackFromModernPinned) {
         return Err(fault);
     }
@@ -72,6 +74,9 @@ async fn initialize(connection: &mut Connection, asked: &str) -> Result<(), Faul
 async fn discover(connection: &mut Connection, auto: bool) -> Result<(), Fault> {
     connection.modern = true;
     let timeouts = if auto { RequestTimeouts::new(PROBE_TIMEOUT) } else { RequestTimeouts::endless() };
+    if connection.flaw.is(Defect::ProbesWithTools) {
+        connection.request("tools/list", json!({}), &timeouts).await?;
+    }
     let greeting = connection.request("server/discover", json!({}), &timeouts).await?;
     let supported = greeting["supportedVersions"].as_array();
     let is_listed = supported.is_some_and(|all| all.iter().any(|one| one == MODERN));

@@ -186,6 +186,9 @@ impl Http {
         if to.origin() != response.url().origin() && !self.flaw.is(Defect::CarriesCredentials) {
             return Err(Fault::new("redirect-refused", format!("the server redirects to {to}")));
         }
+        if self.flaw.is(Defect::FollowsWithGet) {
+            return self.execute("GET", self.envelope(self.client.get(to), message)).await;
+        }
         self.send_to(to.as_str(), message).await
     }
 

@@ -176,6 +176,9 @@ impl Inbox {
             "notifications/progress" => {
                 self.report.event("progress", &self.server, params.clone());
                 let Some(id) = params["progressToken"].as_u64() else { return };
+                if self.flaw.is(Defect::DiesOfLateProgress) && !self.is_open(id) {
+                    return self.lose("the progress belongs to no request");
+                }
                 self.with_open(|open| open.get(&id).map(|waiting| waiting.send(Incoming::Progress)));
             }
             "notifications/resources/list_changed" if !self.flaw.is(Defect::IgnoresListChanged) => {

@@ -55,6 +55,20 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a server that lists only revisions without a handshake gets no `initialize`",
         rule: Rule::Case(no_initialize_after_discovery),
     },
+    Check {
+        id: "modern-errors-name-the-era",
+        requirement: "client/modern-errors-name-the-era",
+        scope: Scope::Always,
+        expected: "after the errors -32020 and -32021 the client sends no `initialize`",
+        rule: Rule::Case(modern_errors_name_the_era),
+    },
+    Check {
+        id: "probes-with-discovery",
+        requirement: "handshake/era-detection",
+        scope: Scope::Always,
+        expected: "over stdio, a client that falls back to `initialize` sends `server/discover` first",
+        rule: Rule::Case(probes_with_discovery),
+    },
 ];
 
 fn uses_a_supported_revision(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -111,6 +125,41 @@ fn fallback_on_any_error(transcript: &Transcript<'_>) -> CheckOutcome {
         findings.check(*seq, if is_missing { Err(message()) } else { Ok(()) });
     }
     findings.or_not_applicable("probes", "the client sent no `initialize` after a rejected probe")
+}
+
+/// The error -32022 may list revisions with a handshake, the other two have no such data.
+fn modern_errors_name_the_era(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut modern: HashMap<ServerProcess<'_>, (i64, u64)> = HashMap::new();
+    for one in transcript.requests() {
+        let server = place(&one.request);
+        let named = modern.get(&server).filter(|(_, error)| *error < one.request.seq());
+        if let Some((code, error)) = named.filter(|_| one.request.is("initialize")) {
+            findings.fail(format!("`initialize` was sent after the error {code}"), [*error, one.request.seq()]);
+        }
+        let is_named = |code: &i64| MODERN.contains(code) && *code != UNSUPPORTED;
+        if let Some(code) = one.code().filter(is_named).filter(|_| one.request.is_modern()) {
+            findings.saw(one.last_frame());
+            modern.entry(server).or_insert((code, one.last_frame()));
+        }
+    }
+    findings.or_not_applicable("errors", "no request was rejected with -32020 or -32021")
+}
+
+/// Over HTTP any request of 2026-07-28 shows the era (basic/transports/streamable-http#backward-compatibility).
+fn probes_with_discovery(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions().iter().filter(|session| session.has_initialize()) {
+        let mut requests = session.client_messages().filter(Message::is_request);
+        let Some(first) = requests.next().filter(|first| first.frame.http.is_none() && first.is_modern()) else {
+            continue;
+        };
+        findings.saw(first.seq());
+        if !first.is("server/discover") {
+            findings.fail(format!("the probe is `{}`", first.method().unwrap_or_default()), [first.seq()]);
+        }
+    }
+    findings.or_not_applicable("probes", "no probe came before `initialize` over stdio")
 }
 
 fn used_revision<'a>(message: &Message<'a>) -> Option<&'a Value> {

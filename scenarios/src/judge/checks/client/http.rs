@@ -105,9 +105,25 @@ fn http_content_type(transcript: &Transcript<'_>) -> CheckOutcome {
     Findings::from_each(posts, fault).or_not_applicable("POST requests", "no POST was sent")
 }
 
-/// The bodies of rejected requests are not recorded, but only requests with a message have these methods.
+/// The bodies of rejected requests are not recorded, but only requests with a message have the methods PUT and PATCH, and a
+/// redirect with 307 or 308 keeps the method (RFC 9110 section 15.4.8).
 fn http_messages_are_posted(transcript: &Transcript<'_>) -> CheckOutcome {
-    let verb = |frame: &Frame| ["PUT", "PATCH"].into_iter().find(|verb| method(frame) == Some(verb));
+    let redirected = |post: &Frame| {
+        let reply = transcript.reply(post).filter(|reply| matches!(status(reply), Some(307 | 308)))?;
+        Some((post.http.as_ref()?.path.clone()?, header(reply, "location")?.to_owned()))
+    };
+    let targets: Vec<_> =
+        transcript.client_frames().filter(|frame| is_rpc_post(frame)).filter_map(redirected).collect();
+    // The query is part of the target. A server that redirects to the same URL does not tell a stream apart.
+    let is_target = |frame: &Frame| {
+        let path = frame.http.as_ref().and_then(|http| http.path.as_deref()).unwrap_or_default();
+        targets.iter().any(|(from, to)| from != path && to.ends_with(path))
+    };
+    let verb = |frame: &Frame| match method(frame)? {
+        verb @ ("PUT" | "PATCH") => Some(verb.to_owned()),
+        "GET" if !targets.is_empty() && is_target(frame) => Some("GET after a redirect".to_owned()),
+        _ => None,
+    };
     let sent = transcript.client_frames().filter(|frame| is_rpc_post(frame) || verb(frame).is_some());
     let fault = |frame: &&Frame| verb(frame).map(|verb| format!("a message was sent with {verb}"));
     Findings::from_each(sent.map(|frame| (frame.seq, frame)), fault)

@@ -190,7 +190,7 @@ fn request_ids_unique(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for session in transcript.sessions() {
         if !transcript.evidence.revision.is_modern() || session.has_initialize() {
-            unique_in_session(session, &mut findings);
+            unique_in_session(transcript, session, &mut findings);
         } else if transcript.evidence.transport == Transport::Stdio {
             unique_in_flight(session, &mut findings);
         } else {
@@ -201,7 +201,7 @@ fn request_ids_unique(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 /// Up to 2025-11-25 an id may be used once in a session, which begins with `initialize`.
-fn unique_in_session<'a>(session: &Session<'a>, findings: &mut Findings) {
+fn unique_in_session<'a>(transcript: &Transcript<'a>, session: &Session<'a>, findings: &mut Findings) {
     let mut used: HashMap<IdKey<'a>, Message<'a>> = HashMap::new();
     for request in session.client_messages().filter(|message| message.is_request() && !message.is_modern()) {
         findings.saw(request.seq());
@@ -210,11 +210,16 @@ fn unique_in_session<'a>(session: &Session<'a>, findings: &mut Findings) {
             used.clear();
         }
         let first = used.entry(id).or_insert(request);
-        // The same message may be sent again if HTTP lost it: after a 401, or on a broken connection.
+        if std::ptr::eq(first.json, request.json) {
+            continue;
+        }
+        // The same message may be sent again if HTTP lost it: after a 401, or on a connection that broke before the response.
+        let has_begun = || transcript.reply(first.frame).and_then(status).is_some_and(|status| status < 300);
         let lost = request.frame.http.is_some()
             && first.json == request.json
+            && !has_begun()
             && session.answer(first).is_none_or(|answer| answer.seq() > request.seq());
-        if !std::ptr::eq(first.json, request.json) && !lost {
+        if !lost {
             fail_reused(findings, first, &request);
         }
     }

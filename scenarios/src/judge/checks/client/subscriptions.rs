@@ -1,10 +1,12 @@
 //! Subscriptions over stdio, which end with the process of the server (2026-07-28, basic/patterns/subscriptions).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::Value;
 
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
-    transcript::{Body, ConnectionEvent, Session, Transcript},
+    transcript::{Body, ConnectionEvent, Message, Session, Transcript},
 };
 
 pub(super) const CHECKS: &[Check] = &[Check {
@@ -17,29 +19,39 @@ pub(super) const CHECKS: &[Check] = &[Check {
 
 fn subscribes_again(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    // The frame of the subscription that ended with a process, by server.
-    let mut lost: HashMap<&str, u64> = HashMap::new();
+    // The last subscription that ended with a process, and the resources of all of them, by server.
+    let mut lost: HashMap<&str, (u64, BTreeSet<&str>)> = HashMap::new();
     for session in transcript.sessions() {
-        let listen = session.client_messages().find(|message| message.is("subscriptions/listen"));
+        let listens: Vec<_> = session.client_messages().filter(|message| message.is("subscriptions/listen")).collect();
         // Another process may only probe the server.
-        let call = session.client_messages().find(|message| message.tool().is_some());
-        match (lost.get(session.server).copied(), listen, call) {
-            (Some(_), Some(listen), _) => {
-                findings.saw(listen.seq());
+        let call = session.client_messages().filter(|message| message.tool().is_some()).last();
+        let resources: BTreeSet<&str> = listens.iter().flat_map(resources_of).collect();
+        if let (Some((first, before)), true) = (lost.get(session.server), call.is_some() || !listens.is_empty()) {
+            let seq = call.or(listens.first().copied()).map_or(*first, |message| message.seq());
+            findings.saw(seq);
+            let missing = before.difference(&resources).next();
+            if listens.is_empty() {
+                findings.fail("a tool was called, and the subscription was not opened again", [*first, seq]);
+            } else if let Some(uri) = missing.filter(|_| call.is_some()) {
+                findings.fail(format!("the subscription of `{uri}` was not opened again"), [*first, seq]);
+            } else {
                 lost.remove(session.server);
             }
-            (Some(first), None, Some(call)) => {
-                findings.saw(call.seq());
-                findings.fail("a tool was called, and the subscription was not opened again", [first, call.seq()]);
-            }
-            _ => {}
         }
-        let accepted = || session.messages().any(|message| message.is("notifications/subscriptions/acknowledged"));
-        let cancelled = |id| session.cancel_after(id, 0).is_some();
-        let open = listen.filter(|listen| accepted() && !listen.id_key().is_some_and(cancelled));
-        lost.extend(open.filter(|_| ended_by_server(session)).map(|listen| (session.server, listen.seq())));
+        let acknowledged = session.messages().any(|message| message.is("notifications/subscriptions/acknowledged"));
+        let is_cancelled = |id| session.cancel_after(id, 0).is_some();
+        let kept = listens.iter().filter(|listen| acknowledged && !listen.id_key().is_some_and(is_cancelled));
+        let open: Vec<_> = kept.collect();
+        if let Some(last) = open.last().filter(|_| ended_by_server(session)) {
+            lost.insert(session.server, (last.seq(), open.iter().copied().flat_map(resources_of).collect()));
+        }
     }
     findings.or_not_applicable("subscriptions", "no server exited during a subscription")
+}
+
+fn resources_of<'a>(listen: &Message<'a>) -> impl Iterator<Item = &'a str> {
+    let wanted = listen.param("notifications").and_then(|wanted| wanted.get("resourceSubscriptions")?.as_array());
+    wanted.into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// Whether the server ended the session, and not the client.

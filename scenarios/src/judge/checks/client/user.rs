@@ -32,6 +32,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(features_are_declared),
     },
     Check {
+        id: "features-are-declared-again",
+        requirement: "client/features-are-declared",
+        scope: Scope::Named,
+        expected: "a later `initialize` of the same server declares the features of the first one",
+        rule: Rule::Case(features_are_declared_again),
+    },
+    Check {
         id: "elicitation-has-a-mode",
         requirement: "client/elicitation-has-a-mode",
         scope: Scope::Always,
@@ -136,6 +143,30 @@ impl Answer<'_> {
 
 /// The input requests of a task by key, each with the frame that has it.
 type InputRequests<'a> = HashMap<&'a str, (u64, &'a Value)>;
+
+/// Another revision may lack a feature.
+fn features_are_declared_again(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut first: HashMap<(&str, Option<&str>), Message<'_>> = HashMap::new();
+    for one in transcript.requests_of("initialize") {
+        let revision = one.param("protocolVersion").and_then(Value::as_str);
+        let known = first.entry((one.request.frame.server.as_str(), revision)).or_insert(one.request);
+        if known.seq() == one.request.seq() {
+            continue;
+        }
+        findings.saw(one.request.seq());
+        let declares = |request: &Message<'_>, feature: &str| {
+            request.param("capabilities").is_some_and(|capabilities| capabilities.get(feature).is_some())
+        };
+        for feature in ["roots", "sampling", "elicitation"] {
+            if declares(known, feature) && !declares(&one.request, feature) {
+                let message = format!("`{feature}` is declared in the first `initialize` only");
+                findings.fail(message, [known.seq(), one.request.seq()]);
+            }
+        }
+    }
+    findings.or_not_applicable("handshakes", "there was no second handshake")
+}
 
 fn answers<'a>(transcript: &Transcript<'a>) -> Vec<Answer<'a>> {
     let mut found = Vec::new();

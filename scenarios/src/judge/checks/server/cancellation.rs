@@ -271,12 +271,14 @@ fn survives(transcript: &Transcript<'_>) -> CheckOutcome {
     let Some(later) = transcript.requests().last().filter(|request| request.request.seq() > last.seq()) else {
         return CheckOutcome::Blocked("no request was sent afterwards".to_owned());
     };
-    let refused = late_cancellations(transcript).find_map(|cancel| {
+    let late = late_cancellations(transcript).map(|cancel| ("of a request with a response", cancel));
+    let malformed = malformed_cancellations(transcript).map(|cancel| ("without a request", cancel));
+    let refused = late.chain(malformed).find_map(|(kind, cancel)| {
         let reply = transcript.reply(cancel.frame)?;
-        Some((cancel, reply, status(reply).filter(|status| *status >= 400)?))
+        Some((kind, cancel, reply, status(reply).filter(|status| *status >= 400)?))
     });
-    if let Some((cancel, reply, status)) = refused {
-        let message = format!("the status of the cancellation of a request with a response is {status}");
+    if let Some((kind, cancel, reply, status)) = refused {
+        let message = format!("the status of the cancellation {kind} is {status}");
         return CheckOutcome::failed(message, vec![cancel.seq(), reply.seq]);
     }
     let frames = [vec![last.seq()], later.frames()].concat();
@@ -289,11 +291,20 @@ fn survives(transcript: &Transcript<'_>) -> CheckOutcome {
 /// The cancellations by the client of requests that had a response. The server has no reason to reject them: a client cannot know
 /// that it is late. In 2026-07-28 no message over HTTP cancels a request (basic/transports/streamable-http#cancellation).
 fn late_cancellations<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> {
-    let sessions =
-        if transcript.evidence.revision.is_modern() && transcript.is_http() { &[][..] } else { transcript.sessions() };
-    let all = sessions.iter().flat_map(cancelled_requests);
+    let all = cancelling_sessions(transcript).iter().flat_map(cancelled_requests);
     all.filter(|(cancel, _, response)| response.is_some_and(|response| response.seq() < cancel.seq()))
         .map(|(cancel, ..)| cancel)
+}
+
+/// The sessions of a transport over which a message cancels a request.
+fn cancelling_sessions<'t, 'a>(transcript: &'t Transcript<'a>) -> &'t [Session<'a>] {
+    if transcript.evidence.revision.is_modern() && transcript.is_http() { &[] } else { transcript.sessions() }
+}
+
+/// The cancellations that name no request, which a receiver should ignore too (2025-11-25, basic/utilities/cancellation).
+fn malformed_cancellations<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> {
+    let all = cancelling_sessions(transcript).iter().flat_map(|session| cancellations(session.client_messages()));
+    all.filter(|cancel| cancel.cancels().is_none())
 }
 
 fn own(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -110,3 +110,29 @@ fn the_fallback_depends_on_no_code() {
     passes(id, probed(first(), "two", -32022));
     not_applicable(id, probed(EvidenceBuilder::stdio(Revision::V2025_11_25), "one", -32601));
 }
+
+#[test]
+fn errors_of_2026_07_28_name_the_era() {
+    let id = "modern-errors-name-the-era";
+    let rejected = |code: i64| {
+        EvidenceBuilder::stdio(MODERN).client(modern(1, "server/discover", json!({}))).server(error(1, code))
+    };
+    passes(id, rejected(-32021).client(modern(2, "tools/list", json!({}))));
+    fails(id, rejected(-32021).client(initialize(2, "2025-11-25")), "after the error -32021");
+    fails(id, rejected(-32020).client(initialize(2, "2025-11-25")), "after the error -32020");
+    // These may mean a server of an older revision.
+    not_applicable(id, rejected(-32022).client(initialize(2, "2025-11-25")));
+    not_applicable(id, rejected(-32601).client(initialize(2, "2025-11-25")));
+}
+
+#[test]
+fn the_probe_is_a_discovery() {
+    let id = "probes-with-discovery";
+    let probed = |story: EvidenceBuilder, method: &str| {
+        story.client(modern(1, method, json!({}))).server(error(1, -32601)).client(initialize(2, "2025-11-25"))
+    };
+    passes(id, probed(EvidenceBuilder::stdio(MODERN), "server/discover"));
+    fails(id, probed(EvidenceBuilder::stdio(MODERN), "tools/list"), "the probe is `tools/list`");
+    not_applicable(id, probed(EvidenceBuilder::http(MODERN), "tools/list"));
+    not_applicable(id, EvidenceBuilder::stdio(Revision::V2025_11_25).greet());
+}

@@ -45,6 +45,11 @@ fn messages_are_posted() {
     fails(id, greeted().verb("PUT").status(405), "with PUT");
     fails(id, EvidenceBuilder::http(Revision::V2026_07_28).verb("PATCH"), "with PATCH");
     not_applicable(id, EvidenceBuilder::sse().greet().verb("PUT"));
+    let redirected = |to: &str| greeted().client(call(1, "x")).status(307).with("location", to);
+    fails(id, redirected("/mcp?moved").get("/mcp?moved"), "GET after a redirect");
+    fails(id, redirected("http://127.0.0.1/other").get("/other"), "GET after a redirect");
+    passes(id, redirected("/mcp?moved").client(call(1, "x")).get("/mcp"));
+    passes(id, redirected("/mcp").get("/mcp"));
 }
 
 #[test]

@@ -106,6 +106,17 @@ fn an_id_is_used_once_in_a_session() {
 }
 
 #[test]
+fn a_message_that_http_lost_may_be_sent_again() {
+    let id = "request-ids-unique";
+    let sent = || EvidenceBuilder::http(LATEST).greet().client(call(1, "x"));
+    passes(id, sent().status(401).client(call(1, "x")));
+    passes(id, sent().client(call(1, "x")));
+    // The response had begun, so the server has the request.
+    let begun = sent().server(json!({"jsonrpc": "2.0", "method": "notifications/progress"}));
+    fails(id, begun.client(call(1, "x")), "the id `1`");
+}
+
+#[test]
 fn another_session_counts_anew() {
     let id = "request-ids-unique";
     let again =

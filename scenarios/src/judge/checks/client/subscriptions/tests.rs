@@ -29,3 +29,18 @@ fn a_new_process_gets_the_subscription_again() {
     // The client ended the connection itself.
     not_applicable(ID, called(subscribed().mark(ConnectionEvent::ClosedByPeer).on(2)));
 }
+
+#[test]
+fn each_resource_is_subscribed_again() {
+    let listen = |id: u64, uris: &[&str]| {
+        modern(id, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": uris}}))
+    };
+    let exited = || {
+        let story =
+            EvidenceBuilder::stdio(Revision::V2026_07_28).client(listen(1, &["a:1"])).client(listen(2, &["a:2"]));
+        story.server(note("notifications/subscriptions/acknowledged")).mark(ConnectionEvent::Exit).on(2)
+    };
+    passes(ID, called(exited().client(listen(3, &["a:2", "a:1"]))));
+    passes(ID, called(exited().client(listen(3, &["a:2"]))).client(listen(4, &["a:1"])));
+    fails(ID, called(exited().client(listen(3, &["a:2"]))), "the subscription of `a:1`");
+}

@@ -27,6 +27,23 @@ fn form(answer: Value) -> EvidenceBuilder {
 }
 
 #[test]
+fn features_are_declared_again() {
+    let id = "features-are-declared-again";
+    let greeting = |revision: &str, declared: &Value| {
+        let mut hello = initialize(0, revision);
+        hello["params"]["capabilities"] = declared.clone();
+        hello
+    };
+    let twice = |revision: &str, declared: Value| {
+        let first = greeting("2025-11-25", &json!({"roots": {"listChanged": true}, "elicitation": {}}));
+        EvidenceBuilder::stdio(Revision::V2025_11_25).client(first).on(2).client(greeting(revision, &declared))
+    };
+    passes(id, twice("2025-11-25", json!({"roots": {}, "elicitation": {}, "sampling": {}})));
+    fails(id, twice("2025-11-25", json!({"elicitation": {}})), "`roots` is declared in the first");
+    not_applicable(id, twice("2024-11-05", json!({"roots": {}})));
+}
+
+#[test]
 fn features_are_declared() {
     let id = "features-are-declared";
     let sampled = result("q", json!({"role": "assistant"}));

@@ -325,6 +325,13 @@ fn the_cancellation_of_a_request_with_a_response_is_accepted() {
     assert!(matches!(with(1, 202), CheckOutcome::Passed { .. }));
     // An unknown request.
     assert!(matches!(with(77, 400), CheckOutcome::Passed { .. }));
+    let without_request = |status: u16| {
+        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {} });
+        let talk = http().post(&SESSION, cancel).replies(status, "").post(&SESSION, ping(2)).says(reply(2));
+        fails(id, &talk)
+    };
+    assert!(without_request(400));
+    assert!(!without_request(202));
 }
 
 #[test]
