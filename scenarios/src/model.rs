@@ -239,10 +239,6 @@ pub struct UnknownNames {
     pub prompt: Option<String>,
     /// The URI of a resource.
     pub resource: Option<String>,
-    /// A cursor.
-    pub cursor: Option<String>,
-    /// A log level.
-    pub log_level: Option<String>,
 }
 
 /// Configuration of the client for a scenario.

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::judge::{
-    check::{Check, CheckOutcome, brief},
+    check::{Check, CheckOutcome, Findings, brief},
     transcript::{RequestResponse, Transcript},
 };
 
@@ -129,6 +129,22 @@ fn request_with<'t, 'a>(
 ) -> Option<&'t RequestResponse<'a>> {
     let value = value?;
     transcript.requests_of(method).find(|one| one.param(param).is_some_and(|param| param == value))
+}
+
+/// The first outcome that did not pass, or that of all requests together.
+fn all_pass<'a>(
+    outcomes: impl IntoIterator<Item = (&'a RequestResponse<'a>, CheckOutcome)>,
+    nothing: &str,
+) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for (request, outcome) in outcomes {
+        match outcome {
+            CheckOutcome::Passed { .. } => findings.saw(request.last_frame()),
+            CheckOutcome::NotApplicable(_) => {}
+            other => return other,
+        }
+    }
+    findings.or_not_applicable("requests", nothing)
 }
 
 /// Passes if the request was rejected with one of these error codes. `what` names what was requested.

@@ -369,8 +369,6 @@ pub(super) static UNKNOWN: LazyLock<UnknownNames> = LazyLock::new(|| UnknownName
     tool: Some("workbench-no-such-tool".to_owned()),
     prompt: Some("workbench-no-such-prompt".to_owned()),
     resource: Some("workbench-test://no-such-resource".to_owned()),
-    cursor: Some("workbench-no-such-cursor".to_owned()),
-    log_level: Some("workbench-no-such-level".to_owned()),
 });
 
 /// The outcome of a check.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{NO_RESPONSE, known};
+use super::{NO_RESPONSE, has_is_error, known};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
@@ -133,11 +133,15 @@ fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
             // Over HTTP the error ends the stream, which should have a response.
             let ends = |response: &Message<'_>| !transcript.is_http() && ends_as_cancelled(session, &request, response);
             if let Some(response) = response.filter(ends) {
-                let code = response.error().and_then(|error| error.get("code")?.as_i64()).unwrap_or_default();
-                match known::sdk_of_cancelled(&response) {
-                    Some(sdk) => findings.known(response.seq(), known::rejection(code, sdk)),
-                    None => findings.fail(
-                        format!("{} is rejected with {code} because of its cancellation", brief(&request.json["id"])),
+                let code = response.error().and_then(|error| error.get("code")?.as_i64());
+                match (known::sdk_of_cancelled(&response), code) {
+                    (Some(sdk), Some(code)) => findings.known(response.seq(), known::rejection(code, sdk)),
+                    _ => findings.fail(
+                        format!(
+                            "{} is answered with {} because of its cancellation",
+                            brief(&request.json["id"]),
+                            brief(response.error().or(response.result()).unwrap_or_default())
+                        ),
                         [request.seq(), cancel.seq(), response.seq()],
                     ),
                 }
@@ -168,7 +172,7 @@ fn no_error(transcript: &Transcript<'_>) -> CheckOutcome {
         for (cancel, request, response) in cancelled_while_open(session) {
             findings.saw(cancel.seq());
             let Some(response) = response.filter(|one| ends_as_cancelled(session, &request, one)) else { continue };
-            let error = brief(response.error().unwrap_or_default());
+            let Some(error) = response.error().map(brief) else { continue };
             match known::sdk_of_cancelled(&response) {
                 Some(sdk) => {
                     findings.known(response.seq(), format!("the request is rejected with {error}, as {sdk} does"))
@@ -192,15 +196,16 @@ fn first_response_after<'a>(session: &Session<'a>, cancel: &Message<'a>) -> Opti
 /// The codes of errors with other reasons: JSON-RPC's for invalid requests, and those of 2026-07-28 for metadata (basic#error-codes).
 const OTHER_REASONS: [i64; 7] = [-32700, -32600, -32601, -32602, -32020, -32021, -32022];
 
-/// Whether a request is rejected that succeeds if it is not cancelled.
+/// Whether a request fails, with an error or as a result of a tool, that succeeds if it is not cancelled.
 fn ends_as_cancelled<'a>(session: &Session<'a>, request: &Message<'a>, response: &Message<'a>) -> bool {
-    let succeeds = |call: Message<'a>| session.answer(&call).is_some_and(|response| response.result().is_some());
+    let is_success = |response: &Message<'a>| response.result().is_some_and(|result| !has_is_error(result));
+    let succeeds = |call: Message<'a>| session.answer(&call).is_some_and(|response| is_success(&response));
     let equal = |call: &Message<'a>| call.tool().is_some() && call.is_same_call(request);
     let has_other_reason = response
         .error()
         .and_then(|error| error.get("code")?.as_i64())
         .is_some_and(|code| OTHER_REASONS.contains(&code));
-    response.error().is_some() && !has_other_reason && session.client_messages().filter(equal).any(succeeds)
+    !is_success(response) && !has_other_reason && session.client_messages().filter(equal).any(succeeds)
 }
 
 /// The progress of a request that follows a message.

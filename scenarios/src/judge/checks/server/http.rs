@@ -257,7 +257,9 @@ fn missing_session(transcript: &Transcript<'_>) -> CheckOutcome {
     let without = exchanges(transcript, |frame| {
         frame.is_request() && frame.method() != Some("initialize") && header(frame, SESSION_HEADER).is_none()
     });
-    let mut rejected = without.filter(|(.., status)| *status >= 400).peekable();
+    // An error with a status of success rejects it too.
+    let is_error = |frame: &Frame| Message::all_of(frame).any(|message| message.error().is_some());
+    let mut rejected = without.filter(|(_, reply, status)| *status >= 400 || is_error(reply)).peekable();
     if rejected.peek().is_none() {
         return CheckOutcome::not_applicable("the server does not require the session id");
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::rejected_with;
+use super::{all_pass, rejected_with};
 use crate::{
     judge::{
         check::{CheckOutcome, Findings},
@@ -97,22 +97,6 @@ fn rejected_over(transcript: &Transcript<'_>, request: &RequestResponse<'_>, cod
         }
         _ => outcome,
     }
-}
-
-/// The first outcome that did not pass, or that of all requests together.
-fn all_pass<'a>(
-    outcomes: impl IntoIterator<Item = (&'a RequestResponse<'a>, CheckOutcome)>,
-    nothing: &str,
-) -> CheckOutcome {
-    let mut findings = Findings::default();
-    for (request, outcome) in outcomes {
-        match outcome {
-            CheckOutcome::Passed { .. } => findings.saw(request.last_frame()),
-            CheckOutcome::NotApplicable(_) => {}
-            other => return other,
-        }
-    }
-    findings.or_not_applicable("requests", nothing)
 }
 
 /// The notifications of the server about changes of lists and resources.

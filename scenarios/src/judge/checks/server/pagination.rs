@@ -1,6 +1,6 @@
 //! Lists with pages, in every case in which one was read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value;
 
@@ -202,24 +202,31 @@ fn last_page(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("lists", "no list has more than one page")
 }
 
+fn cursor_of(page: &RequestResponse<'_>) -> String {
+    page.param("cursor").map(brief).unwrap_or_default()
+}
+
 fn invalid(transcript: &Transcript<'_>) -> CheckOutcome {
-    let unknown = transcript.unknown.cursor.as_deref().unwrap_or_default();
     let mut findings = Findings::default();
     for (method, ..) in LISTS {
+        let returned: HashSet<&str> =
+            transcript.requests_of(method).filter_map(|page| next_cursor(page)?.as_str()).collect();
         // A server without pages may ignore the parameter.
-        if !transcript.requests_of(method).any(|page| next_cursor(page).is_some_and(Value::is_string)) {
+        if returned.is_empty() {
             continue;
         }
         let requests = transcript.requests_of(method);
-        let is_invalid = |cursor: &Value| cursor == unknown || !cursor.is_string();
+        let is_invalid = |cursor: &Value| !cursor.as_str().is_some_and(|cursor| returned.contains(cursor));
         for page in requests.filter(|page| page.param("cursor").is_some_and(is_invalid)) {
             let is_text = page.param("cursor").is_some_and(Value::is_string);
             let fault = match (page.code(), page.response) {
                 (Some(-32602), _) => None,
                 // A library rejects another type with its own code.
                 (Some(_), _) if !is_text => None,
-                (Some(code), _) => Some(format!("`{method}` rejects it with {code}")),
-                (None, Some(response)) => Some(format!("`{method}` answers with {}", brief(response.json))),
+                (Some(code), _) => Some(format!("`{method}` rejects {} with {code}", cursor_of(page))),
+                (None, Some(response)) => {
+                    Some(format!("`{method}` answers {} with {}", cursor_of(page), brief(response.json)))
+                }
                 (None, None) => Some(format!("{NO_RESPONSE} to `{method}`")),
             };
             findings.check(page.last_frame(), fault.map_or(Ok(()), Err));

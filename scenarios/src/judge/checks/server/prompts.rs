@@ -4,10 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{NO_RESPONSE, known, rejected_with_or_as_sdk, request_with};
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, quoted},
-    transcript::{RequestResponse, Transcript},
+use super::{NO_RESPONSE, all_pass, known, rejected_with_or_as_sdk, request_with};
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, quoted},
+        transcript::{RequestResponse, Transcript},
+    },
+    log_level::severity,
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -149,8 +152,10 @@ fn repeated(items: &[Value]) -> Option<&str> {
 }
 
 fn log_level(transcript: &Transcript<'_>) -> CheckOutcome {
-    let request = request_with(transcript, "logging/setLevel", "level", transcript.unknown.log_level.as_deref());
-    rejected_with_or_as_sdk(request, &[-32602], "an unknown log level")
+    let is_unknown = |one: &&RequestResponse<'_>| one.param("level").is_some_and(|level| severity(level).is_none());
+    let requests = transcript.requests_of("logging/setLevel").filter(is_unknown);
+    let outcome = |one| rejected_with_or_as_sdk(Some(one), &[-32602], "an unknown log level");
+    all_pass(requests.map(|one| (one, outcome(one))), "no unknown log level was set")
 }
 
 fn completion(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -125,6 +125,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
+/// Number of pings that are too many in two seconds in which the client sends few requests.
+const MANY_PINGS: usize = 20;
 /// Number of pings that are never too many.
 const FREE_PINGS: u64 = 20;
 /// Time that any call may take in addition, in microseconds.
@@ -483,11 +485,25 @@ fn progress_tokens(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("requests", "no request of the server has a progress token")
 }
 
+/// Whether pings follow each other at an interval of less than 100 ms, and not the requests of the client. Those that a server
+/// stored for a stream arrive at once.
+fn is_excessive(transcript: &Transcript<'_>, burst: &[Message<'_>]) -> bool {
+    let [first, .., last] = burst else { return false };
+    let (first, last) = (first.at_us(), last.at_us());
+    let requests = transcript.requests().iter().map(|one| one.request.at_us());
+    let meanwhile = requests.filter(|at| (first.saturating_sub(1_000_000)..last).contains(at)).count();
+    (1_000_000..2_000_000).contains(&(last - first)) && meanwhile < burst.len() / 2
+}
+
 fn pings(transcript: &Transcript<'_>) -> CheckOutcome {
     let pings: Vec<_> = transcript.server_messages().filter(|message| message.is("ping")).collect();
     let requests = transcript.requests().len() as u64;
     let allowed = FREE_PINGS + requests + transcript.evidence.elapsed_us / 1_000_000;
     let frames: Vec<u64> = pings.iter().take(3).map(Message::seq).collect();
+    if let Some(burst) = pings.windows(MANY_PINGS).find(|burst| is_excessive(transcript, burst)) {
+        let message = format!("the server sent {} pings within two seconds", burst.len());
+        return CheckOutcome::failed(message, burst.iter().take(3).map(Message::seq).collect());
+    }
     match pings.len() as u64 {
         0 => CheckOutcome::not_applicable("the server sent no ping"),
         count if count > allowed => CheckOutcome::failed(format!("the server sent {count} pings"), frames),

@@ -576,6 +576,23 @@ fn an_error_because_of_a_cancellation_is_a_response() {
 }
 
 #[test]
+fn a_result_because_of_a_cancellation_is_a_response() {
+    let cancel = note("notifications/cancelled", json!({ "requestId": 6 }));
+    let failed = |id: i64| {
+        let content = json!([{ "type": "text", "text": "cancelled" }]);
+        json!({ "jsonrpc": "2.0", "id": id, "result": { "content": content, "isError": true } })
+    };
+    let cancelled = || {
+        let talk = modern().ask(slow(6)).ask(cancel.clone()).says(failed(6));
+        talk.result("server/discover", json!({}), json!({}))
+    };
+    let id = "no-response-after-cancellation";
+    assert!(fails(id, &cancelled().ask(slow(7)).says(answer(7))));
+    assert!(passes(id, &cancelled().ask(slow(7)).says(failed(7))), "the tool always fails");
+    assert!(!fails("cancelled-request-has-no-error", &cancelled().ask(slow(7)).says(answer(7))));
+}
+
+#[test]
 fn the_call_that_is_kept_may_be_sent_after_the_one_that_is_cancelled() {
     let cancel = note("notifications/cancelled", json!({ "requestId": 6 }));
     let lost = || stdio().ask(slow(6)).ask(slow(7)).ask(cancel.clone()).ask(slow(8)).says(answer(8));

@@ -81,6 +81,15 @@ pub(super) fn table() -> Vec<Row> {
 }
 
 #[test]
+fn every_name_that_is_no_level_is_rejected() {
+    let set = |level: &str| json!({ "level": level });
+    let rejected = || stdio().error("logging/setLevel", set("workbench-no-such-level"), -32602);
+    let id = "invalid-log-level-code";
+    assert!(fails(id, &rejected().result("logging/setLevel", set("WARNING"), json!({}))));
+    assert!(!fails(id, &rejected().result("logging/setLevel", set("warning"), json!({}))));
+}
+
+#[test]
 fn a_tool_with_a_name_that_every_object_has_is_refused_too() {
     let call = |name: &str| json!({ "name": name, "arguments": {} });
     let talk = || stdio().error("tools/call", call("workbench-no-such-tool"), -32602);

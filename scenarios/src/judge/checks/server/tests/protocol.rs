@@ -284,6 +284,22 @@ fn a_cursor_of_another_type_may_have_any_error() {
 }
 
 #[test]
+fn every_cursor_that_no_page_returned_is_refused() {
+    let id = "invalid-cursor-is-refused";
+    let asked = |next: &str, cursor: &str| {
+        let page = json!({ "tools": [], "nextCursor": next });
+        stdio().result("tools/list", json!({}), page).result(
+            "tools/list",
+            json!({ "cursor": cursor }),
+            json!({ "tools": [] }),
+        )
+    };
+    assert!(fails(id, &asked("2", "")));
+    assert!(fails(id, &asked("2", "2-workbench")));
+    assert!(!fails(id, &asked("", "")));
+}
+
+#[test]
 fn a_missing_file_beside_others_is_an_unknown_resource() {
     let missing = |code| modern().error("resources/read", json!({ "uri": "file:///a/workbench-no-such-file" }), code);
     assert!(fails("unknown-resource-is-refused", &missing(-32603)));

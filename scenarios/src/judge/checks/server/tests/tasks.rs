@@ -416,3 +416,19 @@ fn a_result_that_is_read_twice_stays_the_same() {
     assert!(fails(id, &outcome_of(compared("a"), content("b"))));
     assert!(!fails(id, &outcome_of(compared("a"), related(content("a"), "a"))));
 }
+
+#[test]
+fn pings_at_short_intervals_are_too_many_beside_few_requests() {
+    let every = |interval_us: u64| {
+        let mut talk = pinged(20);
+        for (at, frame) in (0_u64..).zip(talk.0.frames.iter_mut().rev().take(20).rev()) {
+            frame.at_us = at * interval_us;
+        }
+        talk.0.elapsed_us = 20 * interval_us;
+        talk
+    };
+    let id = "server-pings-are-limited";
+    assert!(super::fails(id, &every(60_000)));
+    assert!(!super::fails(id, &every(500_000)));
+    assert!(!super::fails(id, &every(1_000)), "a stream that begins with stored pings");
+}

@@ -87,6 +87,8 @@ fn a_stream_needs_a_session_too_unless_it_is_one_of_http_sse() {
     assert!(fails(id, &opened(refused())));
     assert!(!fails(id, &refused().bodiless("GET", &[]).replies(405, "")));
     assert!(!fails(id, &opened(http())));
+    let error = json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": -32600, "message": "no session" } });
+    assert!(fails(id, &http().ask(call("ping")).says_with(200, error)));
     let http = Http { event: Some("endpoint".to_owned()), ..status(200, "text/event-stream") };
     let older = opened(refused()).frame(Direction::ServerToClient, Body::Text("/messages".to_owned()), Some(http));
     assert!(!fails(id, &older));
