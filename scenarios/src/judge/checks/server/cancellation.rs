@@ -21,6 +21,10 @@ const ON_ITS_WAY_US: u64 = 100_000;
 const SHORTLY_US: u64 = 20_000;
 /// Two streams have no common order, so over HTTP a message may arrive this much later, in microseconds.
 const OTHER_STREAM_US: u64 = 1_000_000;
+/// A call that waits longer than this, and much longer than an equal one took, has no response, in microseconds.
+const LOST_US: u64 = 2_500_000;
+/// Number of late cancellations of a session that are judged by the next call.
+const MAX_LATE: usize = 20;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -112,9 +116,7 @@ fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for session in transcript.sessions() {
         for (cancel, request, response) in cancelled_while_open(session) {
-            // What a server still sends when a test ends depends on time.
-            let is_too_slow = cancel.param("reason").is_some_and(|reason| reason == TOO_SLOW);
-            if request.is("initialize") || is_too_slow {
+            if request.is("initialize") || is_too_slow(&cancel) {
                 continue;
             }
             // The response to a later request proves that the server read the cancellation.
@@ -270,9 +272,9 @@ fn cancel_of<'a>(session: &Session<'a>, call: &Message<'a>) -> Option<Message<'a
 }
 
 fn survives(transcript: &Transcript<'_>) -> CheckOutcome {
-    let Some(last) = cancellations(transcript.client_messages()).last() else {
-        return CheckOutcome::not_applicable("nothing was cancelled");
-    };
+    // Calls that are open at the end of a session are cancelled too.
+    let tested = cancellations(transcript.client_messages()).filter(|cancel| !is_too_slow(cancel));
+    let Some(last) = tested.last() else { return CheckOutcome::not_applicable("nothing was cancelled") };
     let Some(later) = transcript.requests().last().filter(|request| request.request.seq() > last.seq()) else {
         return CheckOutcome::Blocked("no request was sent afterwards".to_owned());
     };
@@ -286,11 +288,45 @@ fn survives(transcript: &Transcript<'_>) -> CheckOutcome {
         let message = format!("the status of the cancellation {kind} is {status}");
         return CheckOutcome::failed(message, vec![cancel.seq(), reply.seq]);
     }
+    if let Some([cancel, lost, answered]) = transcript.sessions().iter().find_map(hit_by_late) {
+        let message = format!(
+            "the call {} has no response after the cancellation of an earlier request, but an equal one has",
+            brief(&lost.json["id"])
+        );
+        return CheckOutcome::failed(message, vec![cancel.seq(), lost.seq(), answered.seq()]);
+    }
     let frames = [vec![last.seq()], later.frames()].concat();
     match later.response {
         Some(_) => CheckOutcome::passed("a later request is answered", frames),
         None => CheckOutcome::failed(NO_RESPONSE, frames),
     }
+}
+
+/// Whether the workbench gave up a call because it took too long, which depends on time.
+fn is_too_slow(cancel: &Message<'_>) -> bool {
+    cancel.param("reason").is_some_and(|reason| reason == TOO_SLOW)
+}
+
+/// A cancellation of a request that had its response, the next call after it if that has no response, and an equal call that
+/// was answered in much less time than the other one has waited.
+fn hit_by_late<'a>(session: &Session<'a>) -> Option<[Message<'a>; 3]> {
+    let is_late = |(_, _, response): &(Message<'a>, Message<'a>, Option<Message<'a>>)| response.is_some();
+    let late: Vec<_> = cancelled_requests(session).filter(is_late).map(|(cancel, ..)| cancel).take(MAX_LATE).collect();
+    let end = session.messages().last()?.at_us();
+    late.into_iter().find_map(|cancel| {
+        let lost = session.messages_after(cancel.seq()).find(|one| one.by_client() && one.tool().is_some())?;
+        let given_up = lost.id_key().and_then(|id| session.cancel_after(id, lost.seq()));
+        if session.answer(&lost).is_some() || given_up.is_some_and(|cancel| !is_too_slow(&cancel)) {
+            return None;
+        }
+        let waited = given_up.map_or(end, |cancel| cancel.at_us()) - lost.at_us();
+        let mut equal = session.client_messages().filter(|one| one.tool().is_some() && one.is_same_call(&lost));
+        let is_fast = |call: &Message<'a>| {
+            let took = session.answer(call).map(|answer| answer.at_us() - call.at_us());
+            took.is_some_and(|took| waited > LOST_US.max(20 * took))
+        };
+        Some([cancel, lost, equal.find(is_fast)?])
+    })
 }
 
 /// The cancellations by the client of requests that had a response. The server has no reason to reject them: a client cannot know

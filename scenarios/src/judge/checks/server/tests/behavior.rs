@@ -576,6 +576,23 @@ fn an_error_because_of_a_cancellation_is_a_response() {
 }
 
 #[test]
+fn a_cancellation_that_is_late_does_not_hit_the_next_call() {
+    let cancel = |id: i64| note("notifications/cancelled", json!({ "requestId": id }));
+    let late = |talk: Talk| {
+        let mut talk = talk.ask(cancel(6)).ask(slow(7)).ask(json!({ "jsonrpc": "2.0", "id": 8, "method": "ping" }));
+        talk = talk.says(json!({ "jsonrpc": "2.0", "id": 8, "result": {} }));
+        talk.0.frames.last_mut().expect("a frame").at_us += 3_000_000;
+        talk
+    };
+    let id = "survives-cancellation";
+    assert!(fails(id, &late(stdio().ask(slow(6)).says(answer(6)))));
+    assert!(!fails(id, &late(stdio().ask(slow(6)).says(answer(6))).says(answer(7))));
+    let mut hours = stdio().ask(slow(6)).says(answer(6));
+    hours.0.frames.last_mut().expect("a frame").at_us += 1_000_000;
+    assert!(!fails(id, &late(hours)), "a slow tool");
+}
+
+#[test]
 fn a_result_because_of_a_cancellation_is_a_response() {
     let cancel = note("notifications/cancelled", json!({ "requestId": 6 }));
     let failed = |id: i64| {
