@@ -517,6 +517,7 @@ pub(crate) const ROWS: &[Row] = &[
         "uses-negotiated-capabilities",
     ),
     warns(UsesUndeclared, "resources/subscriptions-undeclared@stdio@2024-11-05", "expect.frames[0]"),
+    warns(UsesUndeclared, "resources/subscriptions-declared-as-false@stdio@2024-11-05", "expect.frames[0]"),
     warns(
         UsesUndeclared,
         "resources/subscriptions-undeclared@streamable-http@2026-07-28",
