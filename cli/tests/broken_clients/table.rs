@@ -432,7 +432,7 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     fails(SubscribesOnce, "drift/subscribed-again@stdio@2026-07-28", "subscribes-again"),
     fails(SubscribesOnce, "resources/subscription-after-exit@stdio@2026-07-28", "subscribes-again"),
-    fails(SubscribesToLastAgain, "resources/subscription-after-exit@stdio@2026-07-28", "subscribes-again"),
+    fails(SubscribesToOneAgain, "resources/subscription-after-exit@stdio@2026-07-28", "subscribes-again"),
     fails(KeepsStaleLists, "pagination/lifetimes-of-two-servers@streamable-http@2026-07-28", "expect.frames[1]"),
     warns(KeepsStaleLists, "drift/stale-at-once@stdio@2026-07-28", "expect.frames[0]"),
     warns(KeepsStaleLists, "drift/lifetime-over@streamable-http@2026-07-28", "steps[2].list.values[0]"),

@@ -144,7 +144,7 @@ pub(crate) enum Defect {
     MixesUpStates,
     IgnoresSupportedRevisions,
     SubscribesOnce,
-    SubscribesToLastAgain,
+    SubscribesToOneAgain,
     FallsBackFromModernErrors,
     ProbesWithTools,
     KeepsStaleLists,

@@ -236,7 +236,7 @@ impl Driver<'_> {
             let watched = self.connections[name].watched_resources().await;
             self.disconnect(server).await?;
             self.connect(server, None).await?;
-            let kept = if self.flaw.is(Defect::SubscribesToLastAgain) { 1 } else { watched.len() };
+            let kept = if self.flaw.is(Defect::SubscribesToOneAgain) { 1 } else { watched.len() };
             for uri in watched.iter().take(kept).filter(|_| !self.flaw.is(Defect::SubscribesOnce)) {
                 self.connections[name].subscribe_resource(uri).await?;
             }

@@ -310,12 +310,10 @@ fn is_too_slow(cancel: &Message<'_>) -> bool {
 /// A cancellation of a request that had its response, the next call after it if that has no response, and an equal call that
 /// was answered in much less time than the other one has waited.
 fn hit_by_late<'a>(session: &Session<'a>) -> Option<[Message<'a>; 3]> {
-    let is_late = |(_, _, response): &(Message<'a>, Message<'a>, Option<Message<'a>>)| response.is_some();
-    let late: Vec<_> = cancelled_requests(session).filter(is_late).map(|(cancel, ..)| cancel).take(MAX_LATE).collect();
     let end = session.messages().last()?.at_us();
-    late.into_iter().find_map(|cancel| {
+    late_of(session).take(MAX_LATE).find_map(|cancel| {
         let lost = session.messages_after(cancel.seq()).find(|one| one.by_client() && one.tool().is_some())?;
-        let given_up = lost.id_key().and_then(|id| session.cancel_after(id, lost.seq()));
+        let given_up = cancel_of(session, &lost);
         if session.answer(&lost).is_some() || given_up.is_some_and(|cancel| !is_too_slow(&cancel)) {
             return None;
         }
@@ -332,8 +330,13 @@ fn hit_by_late<'a>(session: &Session<'a>) -> Option<[Message<'a>; 3]> {
 /// The cancellations by the client of requests that had a response. The server has no reason to reject them: a client cannot know
 /// that it is late. In 2026-07-28 no message over HTTP cancels a request (basic/transports/streamable-http#cancellation).
 fn late_cancellations<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> {
-    let all = cancelling_sessions(transcript).iter().flat_map(cancelled_requests);
-    all.filter(|(cancel, _, response)| response.is_some_and(|response| response.seq() < cancel.seq()))
+    cancelling_sessions(transcript).iter().flat_map(late_of)
+}
+
+/// The cancellations of requests that had their response before.
+fn late_of<'a>(session: &Session<'a>) -> impl Iterator<Item = Message<'a>> {
+    cancelled_requests(session)
+        .filter(|(cancel, _, response)| response.is_some_and(|response| response.seq() < cancel.seq()))
         .map(|(cancel, ..)| cancel)
 }
 

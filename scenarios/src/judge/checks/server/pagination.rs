@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::NO_RESPONSE;
 use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
     transcript::{RequestResponse, Transcript},
 };
 
@@ -202,10 +202,6 @@ fn last_page(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("lists", "no list has more than one page")
 }
 
-fn cursor_of(page: &RequestResponse<'_>) -> String {
-    page.param("cursor").map(brief).unwrap_or_default()
-}
-
 fn invalid(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for (method, ..) in LISTS {
@@ -218,14 +214,15 @@ fn invalid(transcript: &Transcript<'_>) -> CheckOutcome {
         let requests = transcript.requests_of(method);
         let is_invalid = |cursor: &Value| !cursor.as_str().is_some_and(|cursor| returned.contains(cursor));
         for page in requests.filter(|page| page.param("cursor").is_some_and(is_invalid)) {
-            let is_text = page.param("cursor").is_some_and(Value::is_string);
+            let cursor = page.param("cursor");
+            let is_text = cursor.is_some_and(Value::is_string);
             let fault = match (page.code(), page.response) {
                 (Some(-32602), _) => None,
                 // A library rejects another type with its own code.
                 (Some(_), _) if !is_text => None,
-                (Some(code), _) => Some(format!("`{method}` rejects {} with {code}", cursor_of(page))),
+                (Some(code), _) => Some(format!("`{method}` rejects {} with {code}", brief_or_missing(cursor))),
                 (None, Some(response)) => {
-                    Some(format!("`{method}` answers {} with {}", cursor_of(page), brief(response.json)))
+                    Some(format!("`{method}` answers {} with {}", brief_or_missing(cursor), brief(response.json)))
                 }
                 (None, None) => Some(format!("{NO_RESPONSE} to `{method}`")),
             };

@@ -485,14 +485,18 @@ fn progress_tokens(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("requests", "no request of the server has a progress token")
 }
 
-/// Whether pings follow each other within 100 ms, and not the requests of the client. Those that a server stored for a stream
+/// Pings that follow each other within 100 ms, and not the requests of the client. Those that a server stored for a stream
 /// arrive at once.
-fn is_excessive(transcript: &Transcript<'_>, burst: &[Message<'_>]) -> bool {
-    let [first, .., last] = burst else { return false };
-    let (first, last) = (first.at_us(), last.at_us());
-    let requests = transcript.requests().iter().map(|one| one.request.at_us());
-    let meanwhile = requests.filter(|at| (first..last).contains(at)).count();
-    (300_000..2_000_000).contains(&(last - first)) && meanwhile < burst.len() / 2
+fn excessive<'m, 'a>(transcript: &Transcript<'_>, pings: &'m [Message<'a>]) -> Option<&'m [Message<'a>]> {
+    let mut sent: Vec<u64> = transcript.requests().iter().map(|one| one.request.at_us()).collect();
+    sent.sort_unstable();
+    let sent_before = |end: u64| sent.partition_point(|at| *at < end);
+    pings.windows(MANY_PINGS).find(|burst| {
+        let [first, .., last] = burst else { return false };
+        let (first, last) = (first.at_us(), last.at_us());
+        (300_000..2_000_000).contains(&last.saturating_sub(first))
+            && sent_before(last) - sent_before(first) < MANY_PINGS / 2
+    })
 }
 
 fn pings(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -500,7 +504,7 @@ fn pings(transcript: &Transcript<'_>) -> CheckOutcome {
     let requests = transcript.requests().len() as u64;
     let allowed = FREE_PINGS + requests + transcript.evidence.elapsed_us / 1_000_000;
     let frames: Vec<u64> = pings.iter().take(3).map(Message::seq).collect();
-    if let Some(burst) = pings.windows(MANY_PINGS).find(|burst| is_excessive(transcript, burst)) {
+    if let Some(burst) = excessive(transcript, &pings) {
         let message = format!("the server sent {} pings within two seconds", burst.len());
         return CheckOutcome::failed(message, burst.iter().take(3).map(Message::seq).collect());
     }
