@@ -24,6 +24,10 @@ use crate::{
 };
 use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
 
+/// The query of the URL for messages, before the session. Its escape must arrive as it was announced: decoded, it is
+/// another character.
+const SESSION: &str = "session=%2B";
+
 /// The engine of an HTTP+SSE server with its streams.
 pub(super) type ServerState = Conductor<SseSink>;
 type Core = conductor::Core<SseSink>;
@@ -73,7 +77,7 @@ impl ServerState {
             let mut core = self.lock();
             let key = core.engine.open_session();
             let id = core.engine.token();
-            let first = format!("{}?session={id}", self.sink.messages);
+            let first = format!("{}?{SESSION}{id}", self.sink.messages);
             let (stream, verdict) = Stream::wanted(exchange, first, self.sink.recorder.clone());
             core.state.streams.insert(key, stream);
             core.state.by_id.insert(id, key);
@@ -113,7 +117,7 @@ impl ServerState {
             return Taken::Answered(refusal);
         }
         let mut core = self.lock();
-        let id = exchange.query().and_then(|query| query.strip_prefix("session="));
+        let id = exchange.query().and_then(|query| query.strip_prefix(SESSION));
         let Some(key) = id.and_then(|id| core.state.by_id.get(id).copied()) else {
             return Taken::Answered(
                 exchange.refuse(StatusCode::NOT_FOUND, "the session of the URL is unknown or closed"),

@@ -287,7 +287,7 @@ impl Session {
         for post in self.posts.drain(..) {
             bytes.add("POST", post);
         }
-        let session = self.path.as_deref().and_then(|path| path.split_once("session=")).map(|(_, id)| id.trim());
+        let session = self.path.as_deref().and_then(|path| path.split_once("session=%2B")).map(|(_, id)| id.trim());
         bytes.names.extend(session.map(|id| (id.to_owned(), "SESSION")));
         bytes.names.push((port_of(&self.host), "PORT"));
         bytes

@@ -16,6 +16,9 @@ use crate::{
 /// Maximum number of requests with one id that a cancellation is compared with: the last ones before it.
 const MAX_CANDIDATES: usize = 64;
 
+/// How soon after its request the cancellation has no reason: no timeout is that short, and no user that fast.
+const NO_REASON_US: u64 = 100_000;
+
 /// How soon after a late response the client abandons a call because of it, in microseconds.
 const HARM_US: u64 = 500_000;
 
@@ -121,6 +124,7 @@ fn cancels_only_own_open_requests(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     let requests = Requests::new(transcript);
     let uses_tasks = transcript.client_messages().any(|message| message.param("task").is_some());
+    let mut crossed = Vec::new();
     for (index, session) in transcript.sessions().iter().enumerate() {
         for cancel in session.client_messages().filter(|message| message.is("notifications/cancelled")) {
             // In 2025-11-25 the id may be absent if a task is meant (its schema).
@@ -128,12 +132,17 @@ fn cancels_only_own_open_requests(transcript: &Transcript<'_>) -> CheckOutcome {
                 continue;
             }
             findings.saw(cancel.seq());
-            judge_cancel(&requests, index, &cancel, &mut findings);
+            crossed.extend(judge_cancel(&requests, index, &cancel, &mut findings));
         }
         // Over HTTP a client may repeat a POST whose response was lost.
         if transcript.evidence.transport == Transport::Stdio {
             judge_repeated(session, &mut findings);
         }
+    }
+    // One may be a coincidence.
+    if crossed.len() > 1 {
+        let fault = format!("{} requests were cancelled right after their responses", crossed.len());
+        findings.fail(fault, crossed.concat());
     }
     findings.or_not_applicable("cancellations", NO_CANCEL)
 }
@@ -152,20 +161,28 @@ fn judge_repeated(session: &Session<'_>, findings: &mut Findings) {
     }
 }
 
-fn judge_cancel<'a>(requests: &Requests<'_, 'a>, session: usize, cancel: &Message<'a>, findings: &mut Findings) {
+/// Returns the request, its response and the cancellation if the response came first and the client had no time to give up.
+fn judge_cancel<'a>(
+    requests: &Requests<'_, 'a>,
+    session: usize,
+    cancel: &Message<'a>,
+    findings: &mut Findings,
+) -> Option<[u64; 3]> {
     let Some(id) = cancel.cancels() else {
-        return findings.fail("the cancellation names no request", [cancel.seq()]);
+        findings.fail("the cancellation names no request", [cancel.seq()]);
+        return None;
     };
     let own = requests.meant_by(session, cancel, id);
     // Over HTTP requests travel in parallel, so one that is cancelled at once may never arrive. It then leaves a gap in
     // the numeric ids of the client's requests.
     let is_gap = |highest: i64| id.as_i64().is_some_and(|id| (0..=highest + 1).contains(&id));
     if own.is_empty() && requests.over_http && requests.highest[session].is_some_and(is_gap) {
-        return;
+        return None;
     }
     if own.is_empty() {
         let server = requests.sessions[session].server;
-        return findings.fail(format!("no request with the id {} was sent to `{server}`", quoted(id)), [cancel.seq()]);
+        findings.fail(format!("no request with the id {} was sent to `{server}`", quoted(id)), [cancel.seq()]);
+        return None;
     }
     // The answer may have been on its way when the client cancelled. Other checks report a client that reads no batches.
     let may_be_unread = |answer: Message<'_>| {
@@ -179,6 +196,9 @@ fn judge_cancel<'a>(requests: &Requests<'_, 'a>, session: usize, cancel: &Messag
         let frames: Vec<u64> = frames.flatten().chain([cancel.seq()]).collect();
         findings.fail(format!("the request {} had been answered {ms} ms before it was cancelled", quoted(id)), frames);
     }
+    let [(request, Some(answer))] = &own[..] else { return None };
+    let without_reason = open && cancel.at_us() <= request.at_us() + NO_REASON_US;
+    without_reason.then(|| [request.seq(), answer.seq(), cancel.seq()])
 }
 
 fn cancelled_requests_not_answered(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -46,6 +46,16 @@ fn an_answer_may_cross_the_cancellation() {
         let story = story.client(call(1, "x")).server(result(1, json!({})));
         fails(id, story.wait(300).client(cancel(1)), "had been answered");
     }
+    // Two of them, and no time for a timeout.
+    for story in EvidenceBuilder::legacy() {
+        let story = story.client(call(1, "x")).server(result(1, json!({}))).client(cancel(1));
+        let story = story.client(call(2, "x")).server(result(2, json!({}))).client(cancel(2));
+        fails(id, story, "2 requests were cancelled right after their responses");
+    }
+    for story in EvidenceBuilder::legacy() {
+        let story = story.client(call(1, "x")).wait(300).server(result(1, json!({}))).client(cancel(1));
+        passes(id, story.client(call(2, "x")).wait(300).server(result(2, json!({}))).client(cancel(2)));
+    }
     // Other checks report a client that reads no batches.
     let batch = json!([result(1, json!({}))]);
     let greeted = EvidenceBuilder::stdio(Revision::V2025_03_26).greet();
