@@ -243,7 +243,8 @@ fn a_stream_that_is_reset_fails_its_call_only() {
 fn a_connection_that_ends_is_opened_again() {
     for reply in [|| Reply::GoAway, || Reply::Close] as [fn() -> Reply; 2] {
         let server = server(server::Builder::new(), move |number| if number % 5 == 4 { reply() } else { result() });
-        let result = run_on(&server.address, 1, 1, &json!({}));
+        // Time for ten calls, also on a busy machine.
+        let result = run_on(&server.address, 1, 1, &json!({ "duration": "500ms" }));
         assert_eq!(kinds(&result), ["connection-lost"], "{result:?}");
         let text = "the connection was closed without a response";
         assert!(result.error_samples["connection-lost"].text.starts_with(text), "{result:?}");

@@ -1,6 +1,6 @@
 //! Cancellation (basic/utilities/cancellation; 2026-07-28: basic/patterns/cancellation).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{RACE_US, is_before};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
-        transcript::{Body, ConnectionEvent, IdKey, Message, Session, Transcript},
+        transcript::{Body, ConnectionEvent, Frame, IdKey, Message, Session, Transcript},
     },
     model::{Revision, Transport},
 };
@@ -48,7 +48,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "late-responses-do-no-harm",
         requirement: "client/late-responses-do-no-harm",
         scope: Scope::Named,
-        expected: "a response that crosses its cancellation ends no other request",
+        expected: "a message that crosses a cancellation ends no other request",
         rule: Rule::Case(late_responses_do_no_harm),
     },
 ];
@@ -231,21 +231,57 @@ fn cancelled_requests_not_answered(transcript: &Transcript<'_>) -> CheckOutcome 
 
 fn late_responses_do_no_harm(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
+    let by_process = transcript.evidence.transport == Transport::Stdio;
     for session in transcript.sessions() {
-        for late in session.messages().filter(|message| !message.by_client() && is_late(session, message)) {
-            findings.saw(late.seq());
-            let mut calls = session.client_messages().filter(|message| message.tool().is_some());
-            let abandoned = calls.find_map(|call| Some((call, abandoned_after(session, &call, &late)?)));
-            let Some((call, closed)) = abandoned else { continue };
-            let message =
-                format!("the call of `{}` was abandoned after a late response", call.tool().unwrap_or_default());
-            findings.fail(message, [late.seq(), call.seq(), closed]);
+        let late = late_messages(session, by_process);
+        late.iter().for_each(|message| findings.saw(message.seq()));
+        for call in session.client_messages().filter(|message| !late.is_empty() && message.tool().is_some()) {
+            let Some(closed) = abandoned(session, &call, by_process) else { continue };
+            let before = &late[..late.partition_point(|message| message.seq() < closed.seq)];
+            let cause = before.last().filter(|message| message.seq() > call.seq());
+            if let Some(cause) = cause.filter(|cause| closed.at_us <= cause.at_us() + HARM_US) {
+                let kind =
+                    cause.method().map_or_else(|| "a late response".to_owned(), |method| format!("a late `{method}`"));
+                let fault = format!("the call of `{}` was abandoned after {kind}", call.tool().unwrap_or_default());
+                findings.fail(fault, [cause.seq(), call.seq(), closed.seq]);
+                break;
+            }
         }
     }
     if transcript.evidence.timed_out || transcript.was_killed_on_purpose() {
         return CheckOutcome::not_applicable("the client was killed");
     }
-    findings.or_not_applicable("late responses", "no response arrived after its cancellation")
+    findings.or_not_applicable("late messages", "no response and no notification arrived after its request had ended")
+}
+
+/// The responses to requests that the client had cancelled. From a process, where one connection has all messages, also
+/// notifications that came too late: progress of these requests, and cancellations of requests that the client had answered.
+fn late_messages<'a>(session: &Session<'a>, by_process: bool) -> Vec<Message<'a>> {
+    let token_of = |message: &Message<'a>| message.param("_meta")?.get("progressToken").map(IdKey::new);
+    let mut tokens: HashMap<IdKey<'a>, IdKey<'a>> = HashMap::new();
+    let (mut cancelled, mut answered) = (HashSet::new(), HashSet::new());
+    let mut late = Vec::new();
+    for message in session.messages() {
+        if message.by_client() {
+            if let (true, Some(id), Some(token)) = (message.is_request(), message.id_key(), token_of(&message)) {
+                tokens.insert(id, token);
+            } else if message.is_response() {
+                answered.extend(message.id_key());
+            } else if let Some(id) = message.cancels() {
+                cancelled.extend(tokens.get(&IdKey::new(id)).copied());
+            }
+            continue;
+        }
+        let is_late = is_late(session, &message)
+            || by_process && message.cancels().is_some_and(|id| answered.contains(&IdKey::new(id)))
+            || by_process
+                && message.is("notifications/progress")
+                && message.param("progressToken").is_some_and(|token| cancelled.contains(&IdKey::new(token)));
+        if is_late {
+            late.push(message);
+        }
+    }
+    late
 }
 
 /// Whether a message is a response to a request that the client had cancelled, on a connection that was still open.
@@ -262,16 +298,18 @@ fn closed_by_client(session: &Session<'_>, connection: u64) -> Option<u64> {
     closes.filter(|frame| frame.from_client()).map(|frame| frame.seq).next()
 }
 
-/// The frame with which the client abandoned an open call right after a late response, without cancelling it.
-fn abandoned_after(session: &Session<'_>, call: &Message<'_>, late: &Message<'_>) -> Option<u64> {
-    let closed = session.frames.iter().find(|frame| {
-        let ends = matches!(frame.body, Body::Event(ConnectionEvent::ClosedByPeer | ConnectionEvent::Sigterm));
-        ends && frame.connection == call.frame.connection && frame.seq > late.seq()
-    })?;
-    let is_soon = closed.at_us <= late.at_us() + HARM_US && (call.seq()..closed.seq).contains(&late.seq());
+/// The frame with which the client abandoned an open call, without cancelling it.
+fn abandoned<'a>(session: &Session<'a>, call: &Message<'a>, by_process: bool) -> Option<&'a Frame> {
+    let closed = if by_process {
+        session.end_after(call.seq())
+    } else {
+        session.closes_of(call.frame.connection).iter().copied().find(|frame| frame.seq > call.seq())
+    };
+    let by_client = [ConnectionEvent::ClosedByPeer, ConnectionEvent::Sigterm].map(Body::Event);
+    let closed = closed.filter(|frame| by_client.contains(&frame.body))?;
     let is_open = session.answer(call).is_none_or(|answer| answer.seq() > closed.seq);
     let is_cancelled = session.cancel_after(call.id_key()?, call.seq()).is_some();
-    (is_soon && is_open && !is_cancelled).then_some(closed.seq)
+    (is_open && !is_cancelled).then_some(closed)
 }
 
 #[cfg(test)]

@@ -338,12 +338,14 @@ fn urls_need_consent(transcript: &Transcript<'_>) -> CheckOutcome {
             return None;
         }
         let target = Url::parse(answer.param("url")?.as_str()?).ok()?;
-        let frames = requested.get(target.path())?;
-        let fetched = frames.get(frames.partition_point(|frame| frame.seq <= answer.frames[0]))?;
-        if transcript.is_to_endpoint(fetched) {
-            return None;
-        }
-        Some(format!("the client requested `{}` in frame {}, without consent", target.path(), fetched.seq))
+        // "any of its metadata" (2025-11-25, client/elicitation#safe-url-handling): an icon of the site is some, too.
+        let fetched = |path: &str| {
+            let frames = requested.get(path)?;
+            let first = frames.get(frames.partition_point(|frame| frame.seq <= answer.frames[0]))?;
+            (!transcript.is_to_endpoint(first)).then_some(first.seq)
+        };
+        let (path, seq) = [target.path(), "/favicon.ico"].into_iter().find_map(|path| Some((path, fetched(path)?)))?;
+        Some(format!("the client requested `{path}` in frame {seq}, without consent"))
     })
 }
 

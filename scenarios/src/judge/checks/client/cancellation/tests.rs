@@ -141,6 +141,38 @@ fn a_late_response_ends_no_other_call() {
 }
 
 #[test]
+fn a_late_notification_ends_no_call() {
+    let id = "late-responses-do-no-harm";
+    let cancelled =
+        |request: i64| json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request}});
+    let asked = |answered: bool| {
+        let story = EvidenceBuilder::stdio(LATEST).greet().client(call(1, "slow"));
+        let story = story.server(json!({"jsonrpc": "2.0", "id": 7, "method": "ping"}));
+        if answered { story.client(result(7, json!({}))) } else { story }
+    };
+    fails(
+        id,
+        asked(true).server(cancelled(7)).mark(ConnectionEvent::ClosedByPeer),
+        "the call of `slow` was abandoned after a late `notifications/cancelled`",
+    );
+    passes(id, asked(true).server(cancelled(7)).server(result(1, json!({}))).mark(ConnectionEvent::ClosedByPeer));
+    not_applicable(id, asked(false).server(cancelled(7)).mark(ConnectionEvent::ClosedByPeer));
+    let progress =
+        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "t", "progress": 1}});
+    let with_token = |token: &str| {
+        let mut slow = call(1, "slow");
+        slow["params"]["_meta"] = json!({"progressToken": token});
+        EvidenceBuilder::stdio(LATEST).greet().client(slow).client(cancel(1)).client(call(2, "quick"))
+    };
+    fails(
+        id,
+        with_token("t").server(progress.clone()).mark(ConnectionEvent::ClosedByPeer),
+        "the call of `quick` was abandoned after a late `notifications/progress`",
+    );
+    not_applicable(id, with_token("u").server(progress).mark(ConnectionEvent::ClosedByPeer));
+}
+
+#[test]
 fn a_cancelled_request_of_the_server_gets_no_response() {
     let id = "cancelled-requests-not-answered";
     for story in EvidenceBuilder::legacy() {

@@ -154,6 +154,7 @@ fn urls_are_opened_with_consent() {
     passes(id, asked().get("/log-in").client(answer("accept")));
     fails(id, asked().get("/log-in").client(answer("decline")), "without consent");
     fails(id, asked().client(answer("cancel")).get("/log-in"), "without consent");
+    fails(id, asked().get("/favicon.ico").client(answer("decline")), "`/favicon.ico`");
     not_applicable(id, form(json!({"action": "decline"})));
 }
 
