@@ -80,11 +80,12 @@ fn each_kind_of_rule_is_violated_once() {
     let schema = json!({
         "type": "object",
         "properties": {
-            "text": { "type": "string", "minLength": 2 },
+            "text": { "type": "string", "minLength": 2, "maxLength": 4 },
+            "list": { "type": "array", "items": { "type": "boolean" }, "minItems": 2, "maxItems": 3 },
             "kind": { "type": "string", "enum": ["a", "b"] },
             "count": { "type": "integer", "minimum": 1, "maximum": 9 },
         },
-        "required": ["text", "count"],
+        "required": ["text", "count", "list"],
     });
     let invalid = ArgumentGenerator::new(Some(&schema)).and_then(|it| it.invalid(0)).expect("invalid arguments");
     let violated: Vec<&str> = invalid.iter().map(|one| one.violates.as_str()).collect();
@@ -96,7 +97,11 @@ fn each_kind_of_rule_is_violated_once() {
         "/kind: not in the enum",
         "/count: below the minimum",
         "/count: above the maximum",
-        "/text: wrong length",
+        "/text: too short",
+        "/text: too long",
+        "/list: too few items",
+        "/list: too many items",
+        "/list/0: wrong type",
     ];
     assert_eq!(violated, expected);
 }

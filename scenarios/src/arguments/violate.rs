@@ -24,12 +24,15 @@ enum Rule {
     Enum,
     Below,
     Above,
-    Length,
+    Short,
+    Long,
+    Few,
+    Many,
     Pattern,
 }
 
 impl Rule {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 12] = [
         Self::Required,
         Self::Type,
         Self::Null,
@@ -37,7 +40,10 @@ impl Rule {
         Self::Enum,
         Self::Below,
         Self::Above,
-        Self::Length,
+        Self::Short,
+        Self::Long,
+        Self::Few,
+        Self::Many,
         Self::Pattern,
     ];
 
@@ -50,7 +56,10 @@ impl Rule {
             Self::Enum => "not in the enum",
             Self::Below => "below the minimum",
             Self::Above => "above the maximum",
-            Self::Length => "wrong length",
+            Self::Short => "too short",
+            Self::Long => "too long",
+            Self::Few => "too few items",
+            Self::Many => "too many items",
             Self::Pattern => "does not match the pattern",
         }
     }
@@ -200,7 +209,7 @@ fn wrong_values(property: &Map<String, Value>, valid: Option<&Value>) -> Vec<(Ru
     let above = limit("maximum").map(|most| most.saturating_add(1)).or_else(|| limit("exclusiveMaximum"));
     wrong.extend(below.map(|number| (Rule::Below, json!(number))));
     wrong.extend(above.map(|number| (Rule::Above, json!(number))));
-    wrong.extend(wrong_lengths(property, valid).into_iter().map(|value| (Rule::Length, value)));
+    wrong.extend(wrong_lengths(property, valid));
     if property.contains_key("pattern") {
         wrong.extend(["!", "", "0 a"].map(|text| (Rule::Pattern, json!(text))));
     }
@@ -219,24 +228,24 @@ fn wrong_type(property: &Map<String, Value>) -> Option<Value> {
     object().or_else(number).or_else(text)
 }
 
-fn wrong_lengths(property: &Map<String, Value>, valid: Option<&Value>) -> Vec<Value> {
-    let limit = |key: &str| property.get(key).and_then(Value::as_u64);
-    let count = |number: u64| usize::try_from(number).unwrap_or_default();
-    let mut wrong = Vec::new();
-    if let Some(least) = limit("minLength").filter(|least| (1..=MAX_LENGTH).contains(least)) {
-        wrong.push(json!("t".repeat(count(least - 1))));
-    }
-    if let Some(most) = limit("maxLength").filter(|most| *most < MAX_LENGTH) {
-        wrong.push(json!("t".repeat(count(most + 1))));
-    }
-    if limit("minItems").is_some_and(|least| least > 0) {
-        wrong.push(json!([]));
-    }
+/// Strings and arrays just beyond the limits of a schema.
+fn wrong_lengths(property: &Map<String, Value>, valid: Option<&Value>) -> Vec<(Rule, Value)> {
+    let limit = |key: &str| property.get(key).and_then(Value::as_u64).filter(|limit| *limit < MAX_LENGTH);
     let item = valid.and_then(|valid| valid.as_array()?.first());
-    if let (Some(most), Some(item)) = (limit("maxItems").filter(|most| *most < MAX_LENGTH), item) {
-        wrong.push(Value::Array(vec![item.clone(); count(most + 1)]));
-    }
-    wrong
+    let text = |length: u64| Some(json!("t".repeat(usize::try_from(length).ok()?)));
+    let items = |length: u64| match item {
+        Some(item) => Some(Value::Array(vec![item.clone(); usize::try_from(length).ok()?])),
+        None => (length == 0).then(|| json!([])),
+    };
+    let below = |key: &str| limit(key)?.checked_sub(1);
+    let above = |key: &str| limit(key).map(|most| most + 1);
+    let all = [
+        (Rule::Short, below("minLength").and_then(text)),
+        (Rule::Long, above("maxLength").and_then(text)),
+        (Rule::Few, below("minItems").and_then(items)),
+        (Rule::Many, above("maxItems").and_then(items)),
+    ];
+    all.into_iter().filter_map(|(rule, value)| Some((rule, value?))).collect()
 }
 
 /// The arguments with the change; `None` if they have no place for it.

@@ -19,7 +19,7 @@ type Capability = (&'static str, fn(&Value) -> bool);
 /// The first capability that the scenario needs and the client did not declare. `None` also if the client declared
 /// nothing at all, because it sent no message that has capabilities.
 pub(super) fn undeclared_capability(scenario: &Scenario, transcript: &Transcript<'_>) -> Option<&'static str> {
-    let needed = needed(scenario);
+    let needed = needed(scenario, transcript.evidence.revision);
     if needed.is_empty() {
         return None;
     }
@@ -58,9 +58,11 @@ fn lacks_proof(token_request: &AuthorizationExchange<'_>) -> bool {
     token_request.header("dpop").is_none()
 }
 
-fn needed(scenario: &Scenario) -> Vec<Capability> {
+fn needed(scenario: &Scenario, revision: Revision) -> Vec<Capability> {
     let user = scenario.client.user.as_ref();
-    let changes_roots = scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Roots(_)));
+    // Since 2026-07-28 no notification tells of a change, and no capability declares it (its schema).
+    let changes_roots =
+        !revision.is_modern() && scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Roots(_)));
     let all: [(bool, Capability); 6] = [
         (user.is_some_and(|user| user.form.is_some()), ("elicitation", declares_forms)),
         (user.is_some_and(|user| user.url.is_some()), ("elicitation.url", |it| has(it, "/elicitation/url"))),
