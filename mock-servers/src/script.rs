@@ -31,7 +31,7 @@ pub use self::{
     content::{Content, LinkBlock, MediaBlock, ResourceBlock, TextBlock},
     fault::FaultRule,
     generate::{Generate, GenerateSchema},
-    http::{CloseStream, HttpScript, InvalidRequest, Respond, Validation},
+    http::{CloseStream, EndpointForm, HttpScript, InvalidRequest, Respond, Validation},
     info::Info,
     process::{ProcessScript, Wrapper},
     prompt::{Prompt, PromptArgument, PromptMessage, Role},

@@ -150,19 +150,25 @@ async fn serves_the_configured_path() {
 async fn the_old_transport_listens_in_the_same_ways() {
     let folder = tempfile::tempdir().unwrap();
     let path = socket(&folder);
-    let options = Options::at(Address::Unix(path.clone())).with_path("/events");
-    let mock = SseMock::start_with(Script::default(), "2024-11-05", 7, Recorder::disabled(), options).await.unwrap();
-    assert_eq!(mock.url(), format!("unix://{}#/events", path.display()));
-    let mut stream = UnixStream::connect(&path).await.unwrap();
-    stream.write_all(request("GET /events", "host: any", "").as_bytes()).await.unwrap();
-    let mut said = String::new();
-    while !said.contains("?session=") {
-        let mut bytes = [0; 1024];
-        let read = tokio::time::timeout(BOUND, stream.read(&mut bytes)).await.unwrap().unwrap();
-        assert_ne!(read, 0, "{said}");
-        said.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+    for (form, endpoint) in
+        [("path", "/old/events/messages"), ("relative", "events/messages"), ("uri", "http://any:7/old/events/messages")]
+    {
+        let script: Script = serde_json::from_value(json!({ "http": { "endpoint": form } })).unwrap();
+        let options = Options::at(Address::Unix(path.clone())).with_path("/old/events");
+        let mock = SseMock::start_with(script, "2024-11-05", 7, Recorder::disabled(), options).await.unwrap();
+        assert_eq!(mock.url(), format!("unix://{}#/old/events", path.display()));
+        let mut stream = UnixStream::connect(&path).await.unwrap();
+        stream.write_all(request("GET /old/events", "host: any:7", "").as_bytes()).await.unwrap();
+        let mut said = String::new();
+        while !said.contains("?session=") {
+            let mut bytes = [0; 1024];
+            let read = tokio::time::timeout(BOUND, stream.read(&mut bytes)).await.unwrap().unwrap();
+            assert_ne!(read, 0, "{said}");
+            said.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+        }
+        assert!(said.contains(&format!("data: {endpoint}?session=")), "{said}");
+        mock.stop().await;
     }
-    assert!(said.contains("data: /events/messages?session="), "{said}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::human_duration::HumanDuration;
 
-/// Behavior over Streamable HTTP where the specification allows a choice.
+/// Behavior over Streamable HTTP and HTTP+SSE where the specification allows a choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct HttpScript {
@@ -31,6 +31,9 @@ pub struct HttpScript {
     /// Whether event streams stay open after their response.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub keep_streams_open: bool,
+    /// The form of the URI for messages over HTTP+SSE [default: `path`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<EndpointForm>,
     /// The handling of invalid HTTP requests [default: rejected as the specification requires].
     #[serde(skip_serializing_if = "Validation::is_default")]
     pub validation: Validation,
@@ -102,6 +105,19 @@ impl HttpScript {
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// The form of the URI for messages over HTTP+SSE (RFC 3986 section 4).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndpointForm {
+    /// A path: `/messages`.
+    #[default]
+    Path,
+    /// Relative to the URL of the stream: `messages`.
+    Relative,
+    /// With scheme and host, as the `Host` header has it: `http://127.0.0.1:8080/messages`.
+    Uri,
 }
 
 /// The form of a response over Streamable HTTP. An error with its own HTTP status is always one JSON object.

@@ -21,6 +21,7 @@ use crate::{
         response::{Aborted, DisconnectGuard, HttpResult, empty, scripted, set_reason},
         serving::ShutdownHandle,
     },
+    script::EndpointForm,
 };
 use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
 
@@ -70,6 +71,19 @@ impl ServerState {
         }
     }
 
+    /// The URI for messages, without its query.
+    fn messages(&self, form: EndpointForm, exchange: &HttpExchange) -> String {
+        let path = self.sink.messages.as_str();
+        match form {
+            EndpointForm::Path => path.to_owned(),
+            EndpointForm::Uri => format!("http://{}{path}", exchange.header("host").unwrap_or("localhost")),
+            EndpointForm::Relative => {
+                let folder = exchange.path().rfind('/').map_or("", |slash| &exchange.path()[..=slash]);
+                path.strip_prefix(folder).unwrap_or(path).to_owned()
+            }
+        }
+    }
+
     /// Opens a stream and with it a session, unless the script responds to the GET in another way.
     async fn open(self: &Arc<Self>, exchange: &HttpExchange) -> HttpResult {
         let host = exchange.header("host").map(str::to_owned);
@@ -77,7 +91,8 @@ impl ServerState {
             let mut core = self.lock();
             let key = core.engine.open_session();
             let id = core.engine.token();
-            let first = format!("{}?{SESSION}{id}", self.sink.messages);
+            let messages = self.messages(core.engine.http().endpoint.unwrap_or_default(), exchange);
+            let first = format!("{messages}?{SESSION}{id}");
             let (stream, verdict) = Stream::wanted(exchange, first, self.sink.recorder.clone());
             core.state.streams.insert(key, stream);
             core.state.by_id.insert(id, key);

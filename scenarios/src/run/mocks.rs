@@ -20,6 +20,8 @@ use crate::{
     model::{MOCK_SERVER, Revision, Scenario, Transport},
 };
 
+/// The path of a stream over HTTP+SSE. It has a folder, so that relative URIs differ from those below the root.
+const SSE_PATH: &str = "/mcp/sse";
 /// Time to detect closed connections. The clients have exited, but the notification may still be in flight.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -220,7 +222,8 @@ impl MockContext<'_> {
                 (ContractEndpoint::StreamableHttp { url: mock.url() }, RunningMock::Http(mock, record))
             }
             Transport::HttpSse => {
-                let mock = SseMock::start(script.clone(), revision, self.seed, recorder).await;
+                let options = Options::default().with_path(SSE_PATH);
+                let mock = SseMock::start_with(script.clone(), revision, self.seed, recorder, options).await;
                 let mock = mock.map_err(failed)?;
                 (ContractEndpoint::Sse { url: mock.url() }, RunningMock::Sse(mock, record))
             }

@@ -282,7 +282,10 @@ impl<'a, 'e> Grouping<'a, 'e> {
             return Some(*session);
         }
         let streams = self.by_stream.get(server)?;
-        let (_, session) = streams.iter().rev().find(|(uri, _)| uri.ends_with(posted_to))?;
+        let is_same = |uri: &str| {
+            uri.ends_with(posted_to) || posted_to.strip_suffix(uri).is_some_and(|folder| folder.ends_with('/'))
+        };
+        let (_, session) = streams.iter().rev().find(|(uri, _)| is_same(uri))?;
         self.known_streams.insert((server, posted_to), *session);
         Some(*session)
     }

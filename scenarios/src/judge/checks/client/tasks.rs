@@ -15,6 +15,10 @@ const EXTENSION: &str =
     "/params/_meta/io.modelcontextprotocol~1clientCapabilities/extensions/io.modelcontextprotocol~1tasks";
 const RELATED: &str = "/_meta/io.modelcontextprotocol~1related-task";
 
+/// After which time a task that the client did not ask for is one that it does not ask for, in microseconds. Scenarios with
+/// the check suggest shorter intervals.
+const UNASKED_US: u64 = 3_000_000;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "tasks-only-where-supported",
@@ -64,6 +68,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "a task that has ended is neither polled nor cancelled",
         rule: Rule::Case(polling_ends),
+    },
+    Check {
+        id: "tasks-are-asked-for",
+        requirement: "client/status-notifications-not-relied-on",
+        scope: Scope::Named,
+        expected: "the client asks for a task with `tasks/get` or `tasks/result`",
+        rule: Rule::Case(asked_for),
     },
     Check {
         id: "task-input-has-requested-keys",
@@ -233,6 +244,34 @@ fn polling_ends(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("requests", NO_TASK)
+}
+
+/// A task that the client cancels in time is none that it waits for.
+fn asked_for(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        let mut asked: HashMap<&Value, u64> = HashMap::new();
+        for message in session.client_messages() {
+            if message.method().is_some_and(|method| method.starts_with("tasks/"))
+                && let Some(id) = message.param("taskId")
+            {
+                asked.entry(id).or_insert(message.at_us());
+            }
+        }
+        let end_us = session.frames.last().map_or(0, |frame| frame.at_us);
+        for call in session.client_messages().filter(|message| message.param("task").is_some()) {
+            let Some(answer) = session.answer(&call) else { continue };
+            let Some(id) = answer.result().and_then(|result| task_of(result).get("taskId")) else { continue };
+            let latest_us = answer.at_us() + UNASKED_US;
+            let is_asked = asked.get(id).is_some_and(|at_us| *at_us <= latest_us);
+            if is_asked || end_us >= latest_us {
+                let fault =
+                    || format!("the client waited for {} s, and asked for the task never", UNASKED_US / 1_000_000);
+                findings.check(call.seq(), if is_asked { Ok(()) } else { Err(fault()) });
+            }
+        }
+    }
+    findings.or_not_applicable("tasks", "no call became a task for long enough")
 }
 
 fn input_has_requested_keys(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -145,13 +145,17 @@ fn a_handshake_that_is_tried_again_may_take_the_same_id() {
 
 #[test]
 fn a_message_belongs_to_the_stream_that_it_was_posted_for() {
-    let two =
-        EvidenceBuilder::sse().greet().client(call(1, "x")).stream("/messages?session=2").greet().client(call(1, "y"));
-    let mut evidence = two.build();
-    let last = http_of_latest(&mut evidence);
-    last.path = Some("/messages?session=1".to_owned());
-    let judged = outcome("request-ids-unique", &evidence);
-    assert!(matches!(judged, crate::judge::check::CheckOutcome::Failed { .. }), "{judged:?}");
+    let first = |endpoint: &str| EvidenceBuilder::sse().stream(endpoint).greet().client(call(1, "x"));
+    for (endpoint, posted_to) in [
+        ("/messages?session=1", "/messages?session=1"),
+        ("http://localhost/messages?session=1", "/messages?session=1"),
+        ("messages?session=1", "/mcp/messages?session=1"),
+    ] {
+        let mut evidence = first(endpoint).stream("/messages?session=2").greet().client(call(1, "y")).build();
+        http_of_latest(&mut evidence).path = Some(posted_to.to_owned());
+        let judged = outcome("request-ids-unique", &evidence);
+        assert!(matches!(judged, crate::judge::check::CheckOutcome::Failed { .. }), "{endpoint}: {judged:?}");
+    }
 }
 
 #[test]

@@ -52,6 +52,24 @@ fn metadata_of_tasks_is_ignored_without_the_capability() {
     not_applicable(id, asked(json!({"tasks": {"requests": {"sampling": {"createMessage": {}}}}})).client(task()));
 }
 
+#[test]
+fn a_task_is_asked_for() {
+    let id = "tasks-are-asked-for";
+    let created = || {
+        let story = EvidenceBuilder::stdio(Revision::V2025_11_25).greet();
+        let story = story.client(request(2, "tools/call", json!({"name": "x", "task": {}})));
+        story.server(result(2, json!({"task": {"taskId": "7", "status": "working"}})))
+    };
+    let other = || request(3, "tools/call", json!({"name": "y"}));
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        passes(id, created().wait(500).client(request(9, method, json!({"taskId": "7"}))).wait(4000).client(other()));
+    }
+    fails(id, created().wait(4000).client(other()), "asked for the task never");
+    let late = created().wait(4000).client(request(9, "tasks/cancel", json!({"taskId": "7"})));
+    fails(id, late, "asked for the task never");
+    not_applicable(id, created().wait(1000).client(other()));
+}
+
 fn poll(id: u64) -> Value {
     let mut message = modern(id, "tasks/get", json!({"taskId": "7"}));
     message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
