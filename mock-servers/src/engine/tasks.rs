@@ -70,6 +70,8 @@ struct Task {
     updated: String,
     ttl: Duration,
     poll: Duration,
+    /// Whether no notifications about its status are sent.
+    quiet: bool,
     outcome: Option<Outcome>,
     /// The dispatch of the worker.
     worker: DispatchId,
@@ -176,7 +178,7 @@ impl Engine {
     /// Notifies the client of a changed task: its session in 2025-11-25, the streams that requested it in the
     /// extension.
     fn notify_task_status(&mut self, id: &str) {
-        let Some(task) = self.tasks.by_id.get(id) else { return };
+        let Some(task) = self.tasks.by_id.get(id).filter(|task| !task.quiet) else { return };
         match (task.era, task.session) {
             (Era::Legacy, Some(session)) => {
                 let message = outgoing(None, "notifications/tasks/status", Some(task.legacy()));

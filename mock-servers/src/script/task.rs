@@ -27,13 +27,22 @@ pub struct ToolTask {
     /// Its first status message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
+    /// Whether the client gets no notifications about its status, which are optional.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quiet: bool,
 }
 
 impl ToolTask {
     /// The times of its tasks.
     #[must_use]
     pub fn times(&self) -> TaskTimes {
-        TaskTimes { after: self.after.clone(), poll: self.poll, ttl: self.ttl, status: self.status.clone() }
+        TaskTimes {
+            after: self.after.clone(),
+            poll: self.poll,
+            ttl: self.ttl,
+            status: self.status.clone(),
+            quiet: self.quiet,
+        }
     }
 }
 
@@ -66,6 +75,9 @@ pub struct TaskTimes {
     /// Its first status message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
+    /// Whether the client gets no notifications about its status.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub quiet: bool,
 }
 
 impl TaskTimes {
@@ -77,6 +89,7 @@ impl TaskTimes {
             poll: self.poll.or(others.poll),
             ttl: self.ttl.or(others.ttl),
             status: self.status.or(others.status),
+            quiet: self.quiet || others.quiet,
         }
     }
 }

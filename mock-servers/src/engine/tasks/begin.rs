@@ -135,6 +135,7 @@ impl Engine {
             updated: now,
             ttl,
             poll: times.poll.map_or(POLL, |poll| poll.0),
+            quiet: times.quiet,
             outcome: None,
             worker: worker.id,
             input_requests: Map::new(),

@@ -90,6 +90,23 @@ fn a_task_is_begun_asked_about_and_fetched() {
 }
 
 #[test]
+fn a_quiet_task_tells_nothing_of_its_status() {
+    for quiet in [false, true] {
+        let job = json!({"name": "job", "task": {"support": "required", "after": "1s", "quiet": quiet}});
+        let mut bench = Bench::new(json!({"tools": [job]}), LEGACY);
+        bench.respond("initialize", json!({"protocolVersion": LEGACY, "capabilities": {}}));
+        let request = bench.request("tools/call", json!({"name": "job", "task": {}}));
+        let outputs = bench.outputs(&request);
+        let work = outputs.iter().find_map(|output| match (output.to, &output.step) {
+            (Target::Dispatch(id), Step::Wake(one)) if *one == Duration::from_secs(1) => Some(id),
+            _ => None,
+        });
+        let told = sent(&bench.wake(work.unwrap())).iter().any(|one| one["method"] == "notifications/tasks/status");
+        assert_eq!(told, !quiet);
+    }
+}
+
+#[test]
 fn failures_make_failed_tasks_with_the_result_of_the_call() {
     let mut tool = bench("required", json!({"reply": {"text": "limit exceeded", "is_error": true}}));
     let task = begin(&mut tool);

@@ -19,21 +19,21 @@ pub(super) const CHECKS: &[Check] = &[Check {
 
 fn subscribes_again(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    // The last subscription that ended with a process, and the resources of all of them, by server.
+    // The last subscription that ended with a process, and what all of them were for, by server.
     let mut lost: HashMap<&str, (u64, BTreeSet<&str>)> = HashMap::new();
     for session in transcript.sessions() {
         let listens: Vec<_> = session.client_messages().filter(|message| message.is("subscriptions/listen")).collect();
         // Another process may only probe the server.
         let call = session.client_messages().filter(|message| message.tool().is_some()).last();
-        let resources: BTreeSet<&str> = listens.iter().flat_map(resources_of).collect();
+        let wanted: BTreeSet<&str> = listens.iter().flat_map(wanted_by).collect();
         if let (Some((first, before)), true) = (lost.get(session.server), call.is_some() || !listens.is_empty()) {
             let seq = call.or(listens.first().copied()).map_or(*first, |message| message.seq());
             findings.saw(seq);
-            let missing = before.difference(&resources).next();
+            let missing = before.difference(&wanted).next();
             if listens.is_empty() {
                 findings.fail("a tool was called, and the subscription was not opened again", [*first, seq]);
-            } else if let Some(uri) = missing.filter(|_| call.is_some()) {
-                findings.fail(format!("the subscription of `{uri}` was not opened again"), [*first, seq]);
+            } else if let Some(name) = missing.filter(|_| call.is_some()) {
+                findings.fail(format!("the subscription of `{name}` was not opened again"), [*first, seq]);
             } else {
                 lost.remove(session.server);
             }
@@ -43,15 +43,18 @@ fn subscribes_again(transcript: &Transcript<'_>) -> CheckOutcome {
         let kept = listens.iter().filter(|listen| acknowledged && !listen.id_key().is_some_and(is_cancelled));
         let open: Vec<_> = kept.collect();
         if let Some(last) = open.last().filter(|_| ended_by_server(session)) {
-            lost.insert(session.server, (last.seq(), open.iter().copied().flat_map(resources_of).collect()));
+            lost.insert(session.server, (last.seq(), open.iter().copied().flat_map(wanted_by).collect()));
         }
     }
     findings.or_not_applicable("subscriptions", "no server exited during a subscription")
 }
 
-fn resources_of<'a>(listen: &Message<'a>) -> impl Iterator<Item = &'a str> {
-    let wanted = listen.param("notifications").and_then(|wanted| wanted.get("resourceSubscriptions")?.as_array());
-    wanted.into_iter().flatten().filter_map(Value::as_str)
+/// The URIs of the resources, and the names of the other notifications.
+fn wanted_by<'a>(listen: &Message<'a>) -> impl Iterator<Item = &'a str> {
+    let wanted = listen.param("notifications").and_then(Value::as_object);
+    let resources = wanted.and_then(|wanted| wanted.get("resourceSubscriptions")?.as_array());
+    let others = wanted.into_iter().flatten().filter(|(_, value)| **value == Value::Bool(true));
+    resources.into_iter().flatten().filter_map(Value::as_str).chain(others.map(|(name, _)| name.as_str()))
 }
 
 /// Whether the server ended the session, and not the client.

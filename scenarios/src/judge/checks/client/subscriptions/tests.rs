@@ -43,4 +43,6 @@ fn each_resource_is_subscribed_again() {
     passes(ID, called(exited().client(listen(3, &["a:2", "a:1"]))));
     passes(ID, called(exited().client(listen(3, &["a:2"]))).client(listen(4, &["a:1"])));
     fails(ID, called(exited().client(listen(3, &["a:2"]))), "the subscription of `a:1`");
+    let lists = subscribed().mark(ConnectionEvent::Exit).on(2).client(listen(3, &["a:1"]));
+    fails(ID, called(lists), "the subscription of `toolsListChanged`");
 }
