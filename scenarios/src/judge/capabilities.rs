@@ -60,7 +60,7 @@ fn lacks_proof(token_request: &AuthorizationExchange<'_>) -> bool {
 
 fn needed(scenario: &Scenario, revision: Revision) -> Vec<Capability> {
     let user = scenario.client.user.as_ref();
-    // Since 2026-07-28 there is no notification of a change, and no capability for it (its schema).
+    // 2026-07-28 has neither a notification of a change nor a capability for it (its schema).
     let changes_roots =
         !revision.is_modern() && scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Roots(_)));
     let all: [(bool, Capability); 6] = [
