@@ -301,7 +301,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(NeedsEventTypes, "http/event-fields@streamable-http@2025-11-25", "steps[4].call"),
     fails(NeedsExactContentTypes, "http/answer-as-json@streamable-http@2026-07-28", "steps[2].call"),
     fails(KeepsStaleLists, "authorization/private-list@streamable-http@2026-07-28", "expect.frames[0]"),
-    fails(OmitsZeros, "http/parameter-headers@streamable-http@2026-07-28", "steps[3].call"),
+    fails(OmitsZeros, "http/parameter-headers@streamable-http@2026-07-28", "steps[4].call"),
     fails(
         RepeatsVerifier,
         "authorization/expired-without-refresh@streamable-http@2026-07-28",

@@ -95,7 +95,7 @@ struct Dialog<'t, 'a> {
     requests: Vec<Message<'a>>,
     request_count: HashMap<IdKey<'a>, usize>,
     responses: HashMap<IdKey<'a>, Vec<Message<'a>>>,
-    withdrawn: HashSet<IdKey<'a>>,
+    withdrawn: HashMap<IdKey<'a>, u64>,
     initialized: Option<Message<'a>>,
 }
 
@@ -114,7 +114,8 @@ impl<'t, 'a> Dialog<'t, 'a> {
             }
         }
         let withdrawn = session.messages().filter(|message| !message.by_client());
-        let withdrawn = withdrawn.filter_map(|message| message.cancels().map(IdKey::new)).collect();
+        let withdrawn =
+            withdrawn.filter_map(|message| Some((IdKey::new(message.cancels()?), message.at_us()))).collect();
         let initialized = session.client_messages().find(|message| message.is("notifications/initialized"));
         Self { session, end_us, requests, request_count, responses, withdrawn, initialized }
     }
@@ -154,7 +155,9 @@ impl<'t, 'a> Dialog<'t, 'a> {
         let closed = self.session.closes_of(request.frame.connection).first();
         let unseen = request.frame.http.is_some() && closed.is_some_and(|mark| mark.at_us <= request.at_us() + RACE_US);
         let allowed = if ping { PING_US } else { USER_US };
-        !self.withdrawn.contains(&id) && !early && !unseen && self.end_us.saturating_sub(request.at_us()) > allowed
+        // A request that was cancelled in time needs no response.
+        let end_us = self.withdrawn.get(&id).map_or(self.end_us, |at_us| self.end_us.min(*at_us));
+        !early && !unseen && end_us.saturating_sub(request.at_us()) > allowed
     }
 }
 

@@ -121,6 +121,7 @@ fn story_with_ping(story: EvidenceBuilder) -> EvidenceBuilder {
 fn what_the_server_may_not_ask_or_takes_back_needs_no_answer() {
     let greeted = || EvidenceBuilder::stdio(Revision::V2025_11_25).greet();
     not_applicable(ID, greeted().server(sampling("s")).server(cancel("s")).wait(5000));
+    fails(ID, greeted().server(sampling("s")).wait(4000).server(cancel("s")).wait(1000), "was not answered");
     not_applicable(ID, greeted().server(request(Value::Null, "ping", json!({}))).wait(5000));
     not_applicable(ID, greeted().server(json!({"id": 1, "method": "ping"})).wait(5000));
     not_applicable(ID, EvidenceBuilder::stdio(Revision::V2026_07_28).server(ping("p")).wait(5000));
