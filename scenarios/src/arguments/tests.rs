@@ -81,11 +81,12 @@ fn each_kind_of_rule_is_violated_once() {
         "type": "object",
         "properties": {
             "text": { "type": "string", "minLength": 2, "maxLength": 4 },
-            "list": { "type": "array", "items": { "type": "boolean" }, "minItems": 2, "maxItems": 3 },
+            "list": { "type": "array", "items": { "type": "boolean" }, "minItems": 2 },
+            "more": { "type": "array", "items": { "type": "boolean" }, "maxItems": 3 },
             "kind": { "type": "string", "enum": ["a", "b"] },
             "count": { "type": "integer", "minimum": 1, "maximum": 9 },
         },
-        "required": ["text", "count", "list"],
+        "required": ["text", "count", "list", "more"],
     });
     let invalid = ArgumentGenerator::new(Some(&schema)).and_then(|it| it.invalid(0)).expect("invalid arguments");
     let violated: Vec<&str> = invalid.iter().map(|one| one.violates.as_str()).collect();
@@ -100,7 +101,7 @@ fn each_kind_of_rule_is_violated_once() {
         "/text: too short",
         "/text: too long",
         "/list: too few items",
-        "/list: too many items",
+        "/more: too many items",
         "/list/0: wrong type",
     ];
     assert_eq!(violated, expected);

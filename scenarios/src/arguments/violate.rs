@@ -102,13 +102,18 @@ pub(super) fn violations(
         let Value::Object(arguments) = arguments else { return None };
         Some(InvalidArguments { arguments, violates })
     };
-    let nearest = changes(generator, valid);
+    let (nearest, inside) = (changes(generator, valid), changes(generator, filled));
     let first = |rule: Rule| {
         let mut of_rule = nearest.iter().filter(|change| change.rule == rule);
         of_rule.find_map(|change| invalid(valid, change))
     };
-    let mut found: Vec<InvalidArguments> = Rule::ALL.into_iter().filter_map(first).collect();
-    let inside = changes(generator, filled);
+    // An array that may be empty has an item to repeat only if it is filled.
+    let too_many = || {
+        let mut of_arrays = inside.iter().filter(|change| change.rule == Rule::Many && change.path.len() == 1);
+        of_arrays.find_map(|change| invalid(filled, change))
+    };
+    let one_of = |rule: Rule| first(rule).or_else(|| (rule == Rule::Many).then(too_many).flatten());
+    let mut found: Vec<InvalidArguments> = Rule::ALL.into_iter().filter_map(one_of).collect();
     for (rule, is_item) in INSIDE {
         let mut fitting =
             inside.iter().filter(|change| change.path.len() > 1 && change.rule == rule && change.is_item == is_item);
