@@ -139,12 +139,15 @@ fn cancels_only_own_open_requests(transcript: &Transcript<'_>) -> CheckOutcome {
             judge_repeated(session, &mut findings);
         }
     }
-    // One may be a coincidence.
-    if crossed.len() > 1 {
-        let fault = format!("{} requests were cancelled right after their responses", crossed.len());
-        findings.fail(fault, crossed.concat());
-    }
+    fail_repeated(&crossed, "cancelled right after their responses", &mut findings);
     findings.or_not_applicable("cancellations", NO_CANCEL)
+}
+
+/// Judges requests whose response and cancellation crossed: one may be a coincidence, several are not.
+fn fail_repeated(crossed: &[[u64; 3]], how: &str, findings: &mut Findings) {
+    if crossed.len() > 1 {
+        findings.fail(format!("{} requests were {how}", crossed.len()), crossed.concat());
+    }
 }
 
 /// After a cancellation the client no longer believes that the request is in progress.
@@ -229,11 +232,7 @@ fn cancelled_requests_not_answered(transcript: &Transcript<'_>) -> CheckOutcome 
                 findings.fail(format!("`{method}` was answered {ms} ms after its cancellation"), frames);
             }
         }
-        // One may be a coincidence.
-        if crossed.len() > 1 {
-            let fault = format!("{} requests were answered right after their cancellations", crossed.len());
-            findings.fail(fault, crossed.concat());
-        }
+        fail_repeated(&crossed, "answered right after their cancellations", &mut findings);
     }
     findings.or_not_applicable("cancellations", "no server cancelled a request of its own")
 }
