@@ -15,6 +15,7 @@ mod fault;
 mod greeting;
 mod habit;
 mod http;
+mod http_sse;
 mod idle;
 mod inbox;
 mod link;

@@ -198,6 +198,8 @@ pub(crate) const ROWS: &[Row] = &[
         sound_client_passes: false,
         ..warns(SpeaksNoSse, "http/falls-back-to-sse@sse@2025-11-25", "steps[0].connect")
     },
+    fails(AppendsEndpoint, "http/endpoint-relative@sse@2024-11-05", "steps[0].call"),
+    fails(AppendsEndpoint, "http/endpoint-uri@sse@2024-11-05", "messages-to-endpoint"),
     // Authorization.
     fails(
         IgnoresMetadataUrl,
@@ -246,6 +248,26 @@ pub(crate) const ROWS: &[Row] = &[
         "resource-of-metadata-verified",
     ),
     fails(TrustsAnyIssuer, "authorization/issuer-mismatch@streamable-http@2026-07-28", "issuer-of-metadata-verified"),
+    fails(
+        TrustsAnyIssuer,
+        "authorization/issuer-mismatch-openid@streamable-http@2026-07-28",
+        "issuer-of-metadata-verified",
+    ),
+    fails(
+        NormalizesIssuer,
+        "authorization/metadata-issuer-with-a-slash@streamable-http@2026-07-28",
+        "issuer-of-metadata-verified",
+    ),
+    fails(
+        RedirectsElsewhere,
+        "authorization/dynamic-registration@streamable-http@2025-11-25",
+        "redirect-uri-registered",
+    ),
+    fails(
+        RedirectsElsewhere,
+        "authorization/registration-at-the-server@streamable-http@2025-03-26",
+        "authorization-completes",
+    ),
     fails(
         TrustsMissingIssuer,
         "authorization/metadata-without-issuer@streamable-http@2026-07-28",
@@ -551,6 +573,12 @@ pub(crate) const ROWS: &[Row] = &[
     warns(OneLifetimeForAllPages, "pagination/pages-of-two-lifetimes@stdio@2026-07-28", "steps[2].list.values[0]"),
     fails(NeedsItsDialect, "tools/unknown-dialect@streamable-http@2025-11-25", "steps[0].list"),
     fails(FailsOnComments, "http/event-fields@streamable-http@2026-07-28", "steps[1].call"),
+    fails(CachesRetries, "resources/state-not-cached@stdio@2026-07-28", "expect.frames[0]"),
+    fails(
+        RepeatsBrokenRequest,
+        "resources/subscription-stream-breaks@streamable-http@2026-07-28",
+        "request-ids-unique",
+    ),
     fails(CachesRetries, "resources/input-not-cached@streamable-http@2026-07-28", "expect.frames[0]"),
     fails(IgnoresUpdates, "resources/updated@stdio@2025-11-25", "steps[3].await"),
     fails(IgnoresUpdates, "resources/updated@streamable-http@2026-07-28", "steps[3].await"),
@@ -639,6 +667,7 @@ pub(crate) const ROWS: &[Row] = &[
     warns(NoTimeout, "timeouts/call-times-out@stdio@2025-11-25", "steps[0].call"),
     warns(NoTimeout, "timeouts/call-times-out@stdio@2025-11-25", "subject-takes-part"),
     warns(NoTimeout, "timeouts/silent-list@streamable-http@2026-07-28", "steps[0].list"),
+    warns(NoTimeout, "http/resumed-stream-silent@streamable-http@2025-11-25", "steps[0].call"),
     warns(NoCeiling, "timeouts/ceiling-in-spite-of-progress@stdio@2025-11-25", "steps[0].call"),
     fails(WaitsForDeadServer, "timeouts/exit-in-mid-call@stdio@2025-11-25", "steps[0].call"),
     fails(WaitsForDeadServer, "timeouts/stdout-closed-in-mid-call@stdio@2026-07-28", "steps[0].call"),

@@ -342,14 +342,14 @@ impl Connection {
     }
 
     pub(crate) fn is_http(&self) -> bool {
-        matches!(*self.link, Link::Http(_))
+        !matches!(*self.link, Link::Stdio(_))
     }
 
     /// Opens the stream for messages of the server (2025-03-26 to 2025-11-25, Streamable HTTP).
     pub(crate) async fn listen_for_notices(&self) -> Result<(), Fault> {
         match &*self.link {
             Link::Http(http) => http.listen().await,
-            Link::Stdio(_) => Ok(()),
+            Link::Stdio(_) | Link::Sse(_) => Ok(()),
         }
     }
 

@@ -57,6 +57,8 @@ pub(crate) enum Defect {
     FollowsWithGet,
     /// No code: this client does not support HTTP+SSE.
     SpeaksNoSse,
+    /// Appends the endpoint of a stream to its origin.
+    AppendsEndpoint,
     CallsInvalidTools,
     ListsInvalidTools,
     PutsMessages,
@@ -90,6 +92,8 @@ pub(crate) enum Defect {
     OmitsRefreshGrant,
     RegistersForEver,
     InventsClientId,
+    /// Asks for a redirect to another URI than the registered one.
+    RedirectsElsewhere,
     AddsSlash,
     ReusesCredentials,
     RefreshesElsewhere,
@@ -144,6 +148,8 @@ pub(crate) enum Defect {
     MixesUpStates,
     IgnoresSupportedRevisions,
     SubscribesOnce,
+    /// Sends the request of a subscription whose stream broke again, with its id.
+    RepeatsBrokenRequest,
     SubscribesToOneAgain,
     FallsBackFromModernErrors,
     ProbesWithTools,

@@ -90,7 +90,10 @@ impl Http {
         }
         let http = Arc::clone(self);
         let exchange = tokio::spawn(async move {
-            let ended = http.post(&message, Some(id)).await;
+            let mut ended = http.post(&message, Some(id)).await;
+            if message["method"] == "subscriptions/listen" && http.flaw.is(Defect::RepeatsBrokenRequest) {
+                ended = http.post(&message, Some(id)).await;
+            }
             let fault =
                 ended.err().unwrap_or_else(|| Fault::new("transport", "the HTTP exchange finished without a response"));
             http.inbox.fail(id, fault);

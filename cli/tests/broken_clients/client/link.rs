@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{defect::Flaw, fault::Fault, http::Http, inbox::Inbox, setup::Setup, stdio::Stdio};
+use super::{defect::Flaw, fault::Fault, http::Http, http_sse::HttpSse, inbox::Inbox, setup::Setup, stdio::Stdio};
 
 /// An open transport.
 pub(crate) enum Link {
     Stdio(Box<Stdio>),
     Http(Arc<Http>),
+    Sse(HttpSse),
 }
 
 impl Link {
@@ -17,6 +18,7 @@ impl Link {
     pub(crate) fn open(endpoint: &Value, setup: &Setup, inbox: &Arc<Inbox>, flaw: Flaw) -> Result<Self, Fault> {
         match endpoint["transport"].as_str() {
             Some("stdio") => Ok(Self::Stdio(Box::new(Stdio::spawn(endpoint, setup, inbox, flaw)?))),
+            Some("sse") => Ok(Self::Sse(HttpSse::open(endpoint, inbox, flaw))),
             Some("streamable-http") => Ok(Self::Http(Http::new(endpoint, setup, inbox, flaw))),
             _ => Err(Fault::new("invalid-config", format!("this client does not speak the transport of {endpoint}"))),
         }
@@ -27,12 +29,14 @@ impl Link {
         let flaw = match self {
             Self::Stdio(stdio) => stdio.flaw,
             Self::Http(http) => http.flaw,
+            Self::Sse(sse) => sse.flaw,
         };
         let name = message["method"].as_str().unwrap_or_default().to_owned();
         for message in flaw.altered(&name, message) {
             match self {
                 Self::Stdio(stdio) => stdio.send(&message).await?,
                 Self::Http(http) => http.send(message).await?,
+                Self::Sse(sse) => sse.send(&message).await?,
             }
         }
         Ok(())
@@ -51,6 +55,7 @@ impl Link {
         match self {
             Self::Stdio(stdio) => stdio.close().await,
             Self::Http(http) => http.close().await,
+            Self::Sse(sse) => sse.close(),
         }
     }
 }

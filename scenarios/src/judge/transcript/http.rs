@@ -30,16 +30,17 @@ impl<'a> ConnectionFrames<'a> {
         self.frames.iter().find_map(|frame| status(frame))
     }
 
-    /// The URI in the `endpoint` event of HTTP+SSE (2024-11-05, basic/transports#http-with-sse).
-    pub(super) fn endpoint(&self) -> Option<&'a str> {
+    /// The frame number of the `endpoint` event of HTTP+SSE, and its URI (2024-11-05, basic/transports#http-with-sse).
+    pub(in crate::judge) fn endpoint(&self) -> Option<(u64, &'a str)> {
         let announced = self.frames.iter().find(|frame| {
             !frame.from_client() && frame.http.as_ref().is_some_and(|http| http.event.as_deref() == Some("endpoint"))
         })?;
-        match &announced.body {
+        let uri = match &announced.body {
             Body::Text(text) => Some(text.trim()),
             Body::Json(value) => value.as_str(),
             Body::Event(_) => None,
-        }
+        };
+        Some((announced.seq, uri?))
     }
 }
 

@@ -251,7 +251,7 @@ impl<'a, 'e> Grouping<'a, 'e> {
 
     fn session_of(&mut self, connection: &ConnectionFrames<'a>) -> Option<usize> {
         let server = connection.server;
-        if let Some(stream) = connection.endpoint() {
+        if let Some((_, stream)) = connection.endpoint() {
             let session = self.open(server, None);
             self.by_stream.entry(server).or_default().push((stream, session));
             self.known_streams.clear();

@@ -82,7 +82,10 @@ impl OAuth {
         for location in locations {
             let Some(document) = self.document(&location).await? else { continue };
             let is_missing = document["issuer"].is_null() && self.flaw.is(Defect::TrustsMissingIssuer);
-            if document["issuer"] == issuer || is_missing || self.flaw.is(Defect::TrustsAnyIssuer) {
+            let normalizes = self.flaw.is(Defect::NormalizesIssuer);
+            let is_equal =
+                normalizes && document["issuer"].as_str().is_some_and(|own| own.trim_end_matches('/') == issuer);
+            if document["issuer"] == issuer || is_missing || is_equal || self.flaw.is(Defect::TrustsAnyIssuer) {
                 return Ok(Some(document));
             }
             return Err(refused(format!("the metadata has the issuer {}", document["issuer"])));

@@ -43,7 +43,9 @@ impl OAuth {
             (None, Some(id)) if !self.flaw.has(Habit::RegistersEachTime) => {
                 Registered { issuer: issuer.into(), token_endpoint, id: id.into(), secret: None, method: "none".into() }
             }
-            _ if self.flaw.has(Habit::KnowsOnlyGivenClients) => return Err(refused("the client has no credentials")),
+            _ if self.flaw.has(Habit::KnowsOnlyGivenClients) => {
+                return Err(refused("the client has no credentials"));
+            }
             _ => self.register(server, issuer, token_endpoint).await?,
         };
         self.session().registered = Some(registered.clone());
@@ -128,8 +130,11 @@ impl OAuth {
             self.flaw.is(Defect::UsesPlainPkce) || self.flaw.is(Defect::UsesFirstPkceMethod) && lists_plain_first;
         let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
         let resource = self.resource(found);
-        let mut query =
-            vec![("response_type", "code"), ("client_id", &registered.id), ("redirect_uri", self.redirect_uri())];
+        let redirect = match self.flaw.is(Defect::RedirectsElsewhere) {
+            true => "http://127.0.0.1:7777/other",
+            false => self.redirect_uri(),
+        };
+        let mut query = vec![("response_type", "code"), ("client_id", &registered.id), ("redirect_uri", redirect)];
         if !self.flaw.is(Defect::OmitsState) {
             query.push(("state", &state));
         }

@@ -1,7 +1,9 @@
 //! The HTTP envelope of a client's messages, and the session over Streamable HTTP (2025-03-26 to 2025-11-25,
 //! basic/transports; 2026-07-28, basic/transports/streamable-http).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use url::{Position, Url};
 
 use crate::{
     judge::{
@@ -39,6 +41,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "each message of the client is an HTTP POST",
         rule: Rule::Case(http_messages_are_posted),
+    },
+    Check {
+        id: "messages-to-endpoint",
+        requirement: "http/messages-to-endpoint",
+        scope: Scope::Always,
+        expected: "each POST after an `endpoint` event goes to the announced URI",
+        rule: Rule::Case(messages_to_endpoint),
     },
     Check {
         id: "http-revision-header",
@@ -129,6 +138,36 @@ fn http_messages_are_posted(transcript: &Transcript<'_>) -> CheckOutcome {
     let fault = |frame: &&Frame| verb(frame).map(|verb| format!("a message was sent with {verb}"));
     Findings::from_each(sent.map(|frame| (frame.seq, frame)), fault)
         .or_not_applicable("HTTP requests", "no message was sent over HTTP")
+}
+
+/// A client that detects the transport posts to the URL of the server before it has a stream.
+fn messages_to_endpoint(transcript: &Transcript<'_>) -> CheckOutcome {
+    let (mut announced, mut first) = (HashSet::new(), HashMap::new());
+    for connection in transcript.connections() {
+        let stream = connection.request().and_then(target);
+        let (Some(stream), Some((seq, uri))) = (stream, connection.endpoint()) else { continue };
+        announced.extend(stream.join(uri).map(|uri| (connection.server, path_and_query(&uri).to_owned())));
+        first.entry(connection.server).or_insert((seq, uri));
+    }
+    let posts = transcript.client_frames().filter(|frame| method(frame) == Some("POST")).filter_map(|frame| {
+        let (seq, uri) = first.get(frame.server.as_str())?;
+        (frame.seq > *seq).then_some((frame.seq, (frame, *uri)))
+    });
+    let fault = |(frame, uri): &(&Frame, &str)| {
+        let to = path_and_query(&target(frame)?).to_owned();
+        let message = format!("the server announced `{uri}`, and a POST went to `{to}`");
+        (!announced.contains(&(frame.server.as_str(), to))).then_some(message)
+    };
+    Findings::from_each(posts, fault).or_not_applicable("POST requests", "no POST followed an `endpoint` event")
+}
+
+/// The target of a request, at a host that does not matter.
+fn target(frame: &Frame) -> Option<Url> {
+    Url::parse("http://host.invalid").ok()?.join(frame.http.as_ref()?.path.as_deref()?).ok()
+}
+
+fn path_and_query(url: &Url) -> &str {
+    &url[Position::BeforePath..Position::AfterQuery]
 }
 
 /// The frames of the client after the handshake of each session with a negotiated revision in this range.

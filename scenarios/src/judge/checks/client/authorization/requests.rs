@@ -1,8 +1,8 @@
 //! Authorization requests, and the responses to them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 
 use super::{CODE, CREDENTIALS, NO_AUTHORIZATION, NO_TOKEN_REQUEST, REFRESH, server_metadata};
@@ -10,7 +10,7 @@ use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{
         AuthorizationExchange,
-        AuthorizationRequest::{Authorization, ResourceMetadata, Token},
+        AuthorizationRequest::{Authorization, Registration, ResourceMetadata, Token},
         Transcript,
     },
 };
@@ -85,6 +85,13 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "a redirect URI is a loopback address or uses `https`",
         rule: Rule::Case(redirect_uri_is_safe),
+    },
+    Check {
+        id: "redirect-uri-registered",
+        requirement: "authorization/redirect-uri-registered",
+        scope: Scope::Always,
+        expected: "the redirect URI of a client that registered is one of its registration",
+        rule: Rule::Case(redirect_uri_registered),
     },
 ];
 
@@ -253,10 +260,45 @@ fn redirect_uri_is_safe(transcript: &Transcript<'_>) -> CheckOutcome {
         exchanges.with_kind(Authorization).filter_map(|one| Some((one.seq(), one.parameter("redirect_uri")?)));
     let fault = |uri: &&str| {
         let url = Url::parse(uri).ok().filter(|url| url.scheme() == "http")?;
-        let host = url.host_str().unwrap_or_default();
-        let is_loopback = host == "localhost" || host == "[::1]" || host.starts_with("127.");
-        (!is_loopback).then(|| format!("the redirect URI is `{uri}`"))
+        (!is_loopback(&url)).then(|| format!("the redirect URI is `{uri}`"))
     };
     Findings::from_each(registered.chain(requested), fault)
         .or_not_applicable("redirect URIs", "no request has a redirect URI")
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    host == "localhost" || host == "[::1]" || host.starts_with("127.")
+}
+
+fn redirect_uri_registered(transcript: &Transcript<'_>) -> CheckOutcome {
+    let exchanges = transcript.authorization();
+    let registered: HashMap<_, _> = exchanges
+        .with_kind(Registration)
+        .filter_map(|one| {
+            let id = one.document()?.get("client_id")?.as_str()?;
+            let uris = one.request.json()?.get("redirect_uris")?.as_array()?;
+            Some(((&one.request.server, id), uris))
+        })
+        .collect();
+    let requests = exchanges.with_kind(Authorization).filter_map(|one| {
+        let uris = registered.get(&(&one.request.server, one.parameter("client_id")?))?;
+        Some((one.seq(), (uris, one.parameter("redirect_uri")?)))
+    });
+    let fault = |(uris, uri): &(&&Vec<Value>, &str)| {
+        let is_known = uris.iter().filter_map(Value::as_str).any(|known| is_same_redirect(known, uri));
+        (!is_known).then(|| format!("the redirect URI `{uri}` is none of the registered {}", json!(uris)))
+    };
+    Findings::from_each(requests, fault)
+        .or_not_applicable("redirect URIs", "no authorization request has an identifier that was registered")
+}
+
+/// Whether a redirect URI is the registered one. A loopback address may have another port (RFC 8252 section 7.3).
+fn is_same_redirect(registered: &str, requested: &str) -> bool {
+    let without_port = |uri: &str| {
+        let mut url = Url::parse(uri).ok().filter(is_loopback)?;
+        url.set_port(None).ok()?;
+        Some(url)
+    };
+    registered == requested || without_port(registered).is_some_and(|url| without_port(requested) == Some(url))
 }

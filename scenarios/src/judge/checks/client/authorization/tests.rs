@@ -311,6 +311,10 @@ const FAULTS: &[(&str, Change)] = &[
     }),
     ("issuer-of-response-verified", |flow| flow.redirect = "http://127.0.0.1:7/cb?code=[secret]&state=s1"),
     ("redirect-uri-is-safe", |flow| flow.ask("redirect_uri", "http://app.example/cb")),
+    ("redirect-uri-registered", |flow| {
+        flow.ask("client_id", "registered");
+        flow.ask("redirect_uri", "http://127.0.0.1:7/other");
+    }),
     ("scopes-selected-in-order", |flow| flow.ask("scope", "a")),
     ("scopes-selected-in-order", |flow| flow.challenge = "Bearer".to_owned()),
     ("scopes-selected-in-order", |flow| {
@@ -339,6 +343,11 @@ const FAULTS: &[(&str, Change)] = &[
 
 /// Correct clients that differ from others pass.
 const HABITS: &[(&str, Change)] = &[
+    ("redirect-uri-registered", |flow| flow.ask("client_id", "registered")),
+    ("redirect-uri-registered", |flow| {
+        flow.ask("client_id", "registered");
+        flow.ask("redirect_uri", "http://127.0.0.1:9/cb");
+    }),
     ("resource-metadata-in-order", |_| ()),
     ("resource-metadata-in-order", |flow| {
         flow.challenge = "Bearer".to_owned();

@@ -53,6 +53,18 @@ fn messages_are_posted() {
 }
 
 #[test]
+fn messages_go_to_the_announced_uri() {
+    let id = "messages-to-endpoint";
+    let opened = || EvidenceBuilder::sse().greet().client(call(1, "x"));
+    passes(id, opened());
+    passes(id, opened().stream("messages?session=2").get("/other"));
+    passes(id, opened().stream("http://127.0.0.1:80/messages?session=2").verb("DELETE"));
+    fails(id, opened().verb("POST"), "a POST went to `/mcp`");
+    not_applicable(id, EvidenceBuilder::sse());
+    not_applicable(id, greeted().client(call(1, "x")));
+}
+
+#[test]
 fn the_revision_is_named_after_the_handshake() {
     let id = "http-revision-header";
     passes(id, greeted().client(call(1, "x")).verb("DELETE"));
