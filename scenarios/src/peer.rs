@@ -44,8 +44,10 @@ pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer
 
 pub(crate) use transcript::same_text;
 
+pub(crate) use answer::feature_of;
 pub(crate) use handshake::{META_CAPABILITIES, all_capabilities};
 use http::HttpPeer;
+use http::PIECES;
 pub(crate) use http::{Headers, KEPT, OTHER_SESSION, SESSION, TITLE_CASE};
 use responses::find_response;
 pub(crate) use slow_calls::NO_RESPONSE;
@@ -401,14 +403,16 @@ impl Peer {
         headers
     }
 
-    /// Writes raw bytes, over stdio in so many pieces, and returns the messages received within the timeout.
+    /// Writes raw bytes in so many pieces (not over HTTP+SSE), and returns the messages received within the timeout.
     pub(crate) async fn raw(&mut self, bytes: &[u8], pieces: u8, within: Duration) -> Result<Vec<Value>, StepError> {
         let since = self.recorder.received();
         let text = String::from_utf8_lossy(bytes);
         let exchange = match &self.transport {
             PeerTransport::Stdio(connection) => connection.send_pieces(bytes, pieces).await.map(|()| None),
             PeerTransport::Http(connection) => {
-                Ok(Some(connection.post(bytes.to_vec().into(), self.raw_headers(&text), None)))
+                let mut headers = self.raw_headers(&text);
+                headers.insert(PIECES.to_owned(), pieces.to_string());
+                Ok(Some(connection.post(bytes.to_vec().into(), headers, None)))
             }
             PeerTransport::Sse(connection) => connection.post(&text).await.map(|()| None).or(Ok(None)),
         };

@@ -38,6 +38,8 @@ pub enum Responses {
     ChangedState,
     /// Complete responses, and the state with another letter or digit near its end.
     ChangedEnd,
+    /// Complete responses, and the state without what follows its last dot, or without its last third.
+    ShortenedState,
     /// Texts instead of responses.
     Malformed,
     /// A valid response to each input request, and in each form one field with a value of another type.

@@ -306,7 +306,7 @@ pub struct Request {
 pub struct Raw {
     /// The text: a line over stdio, a POST body over HTTP. `{{x*3}}` is three times `x`, and `{{0xff}}` is this byte.
     pub text: String,
-    /// Over stdio: write the line in this many pieces with pauses in between [default: 1].
+    /// Write the line or the HTTP body in this many pieces with pauses in between [default: 1].
     #[serde(default)]
     pub pieces: Option<u8>,
     /// How long to wait for messages [default: 1s].
@@ -411,6 +411,8 @@ pub enum User {
     Fails,
     /// The user accepts forms, with valid values, and links.
     Accepts,
+    /// No request gets a response. A call that is cancelled has a ping before.
+    Absent,
 }
 
 /// The arguments of generated calls.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use mock_servers::HumanDuration;
 
-use super::expect::Expect;
+use super::{User, expect::Expect};
 
 /// The extension for tasks of 2026-07-28 (SEP-2663).
 pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -31,6 +31,9 @@ pub struct TaskCalls {
     /// Whether to call the first tool once more, as a task with arguments that violate its schema [default: false].
     #[serde(default)]
     pub invalid: bool,
+    /// What the user and the model do when a task requests something [default: the user declines].
+    #[serde(default)]
+    pub user: Option<User>,
     /// Timeout of one task [default: 10s].
     #[serde(default)]
     pub within: Option<HumanDuration>,

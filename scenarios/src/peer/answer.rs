@@ -5,11 +5,14 @@ use serde_json::{Value, json};
 use crate::{arguments::sample, model::User};
 
 /// The response to a request from the server: to `ping` and the features that the scenario declared a result, otherwise an
-/// error.
-pub(super) fn answer(request: &Value, declared: &Value, user: User) -> Value {
+/// error. `None` if the user is absent.
+pub(super) fn answer(request: &Value, declared: &Value, user: User) -> Option<Value> {
     let refuses = matches!(user, User::Refuses | User::Fails);
     let method = request["method"].as_str().unwrap_or_default();
     let is_supported = feature_of(method).is_none_or(|feature| declared.get(feature).is_some());
+    if user == User::Absent && is_supported && feature_of(method).is_some() {
+        return None;
+    }
     let outcome = match method {
         "ping" => Ok(json!({})),
         _ if !is_supported => Err((-32601, "method not found")),
@@ -18,7 +21,7 @@ pub(super) fn answer(request: &Value, declared: &Value, user: User) -> Value {
         "elicitation/create" => match (user, request.pointer("/params/requestedSchema")) {
             (User::Fails, _) => Err((-32603, "the form cannot be shown")),
             (User::Refuses, _) => Ok(json!({ "action": "cancel" })),
-            (User::Declines, _) => Ok(json!({ "action": "decline" })),
+            (User::Declines | User::Absent, _) => Ok(json!({ "action": "decline" })),
             (User::Accepts, Some(schema)) => Ok(json!({ "action": "accept", "content": sample(schema) })),
             (User::Accepts, None) => Ok(json!({ "action": "accept" })),
         },
@@ -30,14 +33,14 @@ pub(super) fn answer(request: &Value, declared: &Value, user: User) -> Value {
         _ => Err((-32601, "method not found")),
     };
     let id = request.get("id").cloned().unwrap_or(Value::Null);
-    match outcome {
+    Some(match outcome {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
         Err((code, message)) => json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }),
-    }
+    })
 }
 
 /// The capability of a client that a request of this method needs: the user or the model answers it.
-pub(super) fn feature_of(method: &str) -> Option<&'static str> {
+pub(crate) fn feature_of(method: &str) -> Option<&'static str> {
     match method {
         "roots/list" => Some("roots"),
         "elicitation/create" => Some("elicitation"),

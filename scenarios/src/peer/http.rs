@@ -26,6 +26,7 @@ use super::{
     PeerError,
     events::ServerEvents,
     lock,
+    stdio::PAUSE,
     transcript::{Ended, State, TranscriptRecorder},
 };
 
@@ -53,6 +54,8 @@ pub(super) const VERSION: &str = "mcp-protocol-version";
 
 /// A marker among the headers of a message: their names are written as in `Mcp-Method`, not as in `mcp-method`.
 pub(crate) const TITLE_CASE: &str = ":title-case";
+/// A pseudo-header whose value is the number of pieces in which the body is sent, with pauses in between.
+pub(super) const PIECES: &str = ":pieces";
 
 /// Headers of one message. An empty value removes a header.
 pub(crate) type Headers = BTreeMap<String, String>;
@@ -281,6 +284,7 @@ impl Shared {
             };
         }
         let title_case = sent.remove(TITLE_CASE).is_some();
+        let pieces = sent.remove(PIECES).and_then(|count| count.parse().ok()).unwrap_or(1);
         let mut map = HeaderMap::new();
         for (name, value) in &sent {
             if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
@@ -294,7 +298,7 @@ impl Shared {
         let client = if title_case { &self.title_case_client } else { &self.client };
         let mut request = client.request(method.clone(), self.url.clone()).headers(map);
         if let Some(body) = body {
-            request = request.body(body);
+            request = if pieces > 1 { in_pieces(request, &body, pieces) } else { request.body(body) };
         }
         sent.entry("host".to_owned()).or_insert_with(|| host(&self.url));
         let http = Http {
@@ -411,7 +415,8 @@ impl Shared {
 
     async fn answer(&self, requests: Vec<Value>) {
         for request in requests.iter().filter(|_| self.answers) {
-            let text = self.recorder.answer_to(request).to_string();
+            let Some(answer) = self.recorder.answer_to(request) else { continue };
+            let text = answer.to_string();
             let number = self.next();
             let (post, sent) = self.request(&Method::POST, Headers::new(), Some(text.clone().into()));
             self.record_request(number, sent, Some(&text));
@@ -424,6 +429,17 @@ impl Shared {
             }
         }
     }
+}
+
+/// Sends a body of a known length in pieces, so that a character can be in two of them.
+fn in_pieces(request: RequestBuilder, body: &Bytes, pieces: usize) -> RequestBuilder {
+    let size = body.len().div_ceil(pieces).max(1);
+    let pieces: Vec<Bytes> = body.chunks(size).map(Bytes::copy_from_slice).collect();
+    let paused = futures::stream::iter(pieces).then(|piece| async {
+        tokio::time::sleep(PAUSE).await;
+        Ok::<_, std::io::Error>(piece)
+    });
+    request.header("content-length", body.len()).body(reqwest::Body::wrap_stream(paused))
 }
 
 /// A request finds a connection closed that the client kept within this time. A call is cancelled later, and a server may then

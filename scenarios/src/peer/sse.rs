@@ -166,8 +166,8 @@ async fn read(
             let _ = found.send(made);
         } else if !data.trim().is_empty() {
             for request in recorder.receive(0, &data, Some(http)) {
-                let Some(poster) = poster.clone() else { continue };
-                let reply = recorder.answer_to(&request).to_string();
+                let (Some(poster), Some(reply)) = (poster.clone(), recorder.answer_to(&request)) else { continue };
+                let reply = reply.to_string();
                 // In the background: a server may accept the POST only after the stream was read.
                 tokio::spawn(async move { drop(poster.post(&reply).await) });
             }

@@ -29,8 +29,8 @@ const SILENCE: Duration = Duration::from_secs(1);
 const MAX_STDERR: usize = 8 << 10;
 /// Timeout of writing a message.
 const WRITE: Duration = Duration::from_secs(5);
-/// Pause between the pieces of a line.
-const PAUSE: Duration = Duration::from_millis(10);
+/// Pause between the pieces of a message.
+pub(super) const PAUSE: Duration = Duration::from_millis(10);
 /// How long to wait for the last lines of a process that has exited.
 const LAST_LINES: Duration = Duration::from_millis(200);
 /// The only connection over stdio.
@@ -220,7 +220,7 @@ async fn receive(found: Vec<Output>, modern: bool, recorder: &TranscriptRecorder
             }
         };
         for request in recorder.message(CONNECTION, value, None).iter().filter(|_| !modern) {
-            let reply = recorder.answer_to(request).to_string();
+            let Some(reply) = recorder.answer_to(request).map(|reply| reply.to_string()) else { continue };
             recorder.sent(CONNECTION, &reply, None);
             let _ = write(input, &reply).await;
         }

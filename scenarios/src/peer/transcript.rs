@@ -137,8 +137,8 @@ impl TranscriptRecorder {
         self.record(connection, Direction::ClientToServer, body, http);
     }
 
-    /// The response to a request from the server.
-    pub(super) fn answer_to(&self, request: &Value) -> Value {
+    /// The response to a request from the server, if it gets one.
+    pub(super) fn answer_to(&self, request: &Value) -> Option<Value> {
         let state = self.lock();
         answer(request, &state.declared, state.user)
     }

@@ -16,7 +16,7 @@ use crate::{
     run::ToolPolicy,
 };
 
-use super::{Failure, fill};
+use super::{Failure, fill, unless_closed};
 
 mod mirrored;
 mod pairs;
@@ -31,6 +31,8 @@ const MAX_CANCELLED: usize = 10;
 const SLOW: Duration = Duration::from_millis(300);
 /// A call that took longer is repeated and cancelled earlier, because the tool may be just fast enough now and then.
 const UNHURRIED: Duration = Duration::from_millis(150);
+/// Maximum number of prompts that are also requested with all arguments.
+const MAX_WITH_ALL: usize = 3;
 /// Seed of generated arguments. It is fixed, so that two runs against a server send the same calls.
 const SEED: u64 = 0;
 /// The key in the metadata of a request with its log level (2026-07-28, server/utilities/logging).
@@ -142,7 +144,7 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
                 peer.note_fast_without_arguments(&planned.name, elapsed);
             }
         } else if peer.was_interrupted(&planned.name) {
-            if interrupted.is_empty() && peer.ends_soon(&planned.name).await {
+            if interrupted.is_empty() && step.user.is_none() && peer.ends_soon(&planned.name).await {
                 cancel_one_of_two(peer, &planned, early(elapsed)).await?;
             }
             interrupted.insert(planned.name.clone(), early(elapsed));
@@ -354,7 +356,13 @@ async fn call(
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {
         match peer.response(&sent, before_cancel).await {
-            Err(error) if error.kind == "timed-out" => peer.interrupt(&planned.name, &sent).await,
+            Err(error) if error.kind == "timed-out" => {
+                if step.user == Some(User::Absent) {
+                    let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
+                    unless_closed(peer.request(ping, peer.response_timeout(None)).await)?;
+                }
+                peer.interrupt(&planned.name, &sent).await
+            }
             other => other,
         }
     } else if step.user.is_some() {
@@ -435,32 +443,46 @@ fn metadata(peer: &mut Peer, step: &CallTools, planned: &Planned, id: i64) -> Ma
     meta
 }
 
-/// Requests every prompt with a value for each required argument.
+/// Requests every prompt with a value for each required argument, and some with all arguments in between.
 pub(super) async fn get_prompts(peer: &mut Peer, step: &GetPrompts, values: &[Value]) -> Result<Value, Failure> {
     let prompts = fill::select(&step.prompts, &fill::values(values, None)).map_err(Failure::Nothing)?;
     let mut answers = Vec::new();
+    let mut with_all = MAX_WITH_ALL;
     for prompt in prompts.iter().take(step.max.unwrap_or(MAX)) {
-        let arguments = prompt.get("arguments").and_then(Value::as_array).into_iter().flatten();
-        let required = arguments.filter(|argument| argument.get("required") == Some(&Value::Bool(true)));
-        let arguments: Map<String, Value> = required
-            .filter_map(|argument| argument.get("name")?.as_str())
-            .map(|name| (name.to_owned(), prompt_argument(name)))
-            .collect();
-        let name = prompt.get("name").cloned().unwrap_or_default();
-        let meta = json!({ "progressToken": format!("prompt {}", name.as_str().unwrap_or_default()) });
-        let mut params = Map::from_iter([("name".to_owned(), name), ("_meta".to_owned(), meta)]);
-        if !arguments.is_empty() {
-            params.insert("arguments".to_owned(), Value::Object(arguments));
-        }
-        let outgoing = Outgoing { method: "prompts/get".to_owned(), params: Some(params), ..Outgoing::default() };
-        match peer.request(outgoing, peer.response_timeout(None)).await {
-            Ok(response) => answers.push(response),
-            Err(error) if error.kind == "closed" => return Err(error.into()),
-            Err(error) => answers.push(json!({ "error": { "message": error.message } })),
+        let (required, all) = (prompt_arguments(prompt, true), prompt_arguments(prompt, false));
+        answers.push(get_prompt(peer, prompt, &required).await?);
+        if all.len() > required.len() && with_all > 0 {
+            with_all -= 1;
+            get_prompt(peer, prompt, &all).await?;
+            get_prompt(peer, prompt, &required).await?;
         }
     }
     if answers.is_empty() {
         return Err(Failure::Nothing("the server lists no prompts".to_owned()));
     }
     Ok(json!({ "answers": answers }))
+}
+
+/// Values for the arguments of a prompt.
+fn prompt_arguments(prompt: &Value, only_required: bool) -> Map<String, Value> {
+    let arguments = prompt.get("arguments").and_then(Value::as_array).into_iter().flatten();
+    let is_required = |argument: &&Value| !only_required || argument.get("required") == Some(&Value::Bool(true));
+    let names = arguments.filter(is_required).filter_map(|argument| argument.get("name")?.as_str());
+    names.map(|name| (name.to_owned(), prompt_argument(name))).collect()
+}
+
+async fn get_prompt(peer: &mut Peer, prompt: &Value, arguments: &Map<String, Value>) -> Result<Value, StepError> {
+    let name = prompt.get("name").cloned().unwrap_or_default();
+    let number = peer.take_id();
+    let meta = json!({ "progressToken": format!("prompt {} {number}", text(&name)) });
+    let mut params = Map::from_iter([("name".to_owned(), name), ("_meta".to_owned(), meta)]);
+    if !arguments.is_empty() {
+        params.insert("arguments".to_owned(), json!(arguments));
+    }
+    let outgoing = Outgoing { method: "prompts/get".to_owned(), params: Some(params), ..Outgoing::default() };
+    match peer.request(outgoing, peer.response_timeout(None)).await {
+        Err(error) if error.kind == "closed" => Err(error),
+        Err(error) => Ok(json!({ "error": { "message": error.message } })),
+        response => response,
+    }
 }

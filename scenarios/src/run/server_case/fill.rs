@@ -46,7 +46,7 @@ fn fill_value(value: &Value, root: &Value) -> Result<Value, String> {
         },
         Value::Array(items) => items.iter().map(|item| fill_value(item, root)).collect(),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, field)| Ok((name.clone(), fill_value(field, root)?)));
+            let fields = fields.iter().map(|(name, field)| Ok((fill_text(name, root)?, fill_value(field, root)?)));
             fields.collect::<Result<Map<_, _>, String>>().map(Value::Object)
         }
         other => Ok(other.clone()),

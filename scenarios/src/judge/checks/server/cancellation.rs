@@ -87,7 +87,7 @@ fn cancelled_requests<'a>(
 }
 
 /// Those of requests that had no response before.
-fn cancelled_while_open<'a>(
+pub(super) fn cancelled_while_open<'a>(
     session: &Session<'a>,
 ) -> impl Iterator<Item = (Message<'a>, Message<'a>, Option<Message<'a>>)> {
     cancelled_requests(session)

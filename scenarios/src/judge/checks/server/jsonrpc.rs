@@ -6,7 +6,7 @@ use std::{
     ops::Range,
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{has_is_error, known};
 use crate::{
@@ -516,14 +516,20 @@ fn malformed<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t
         // Many languages do not tell `null` from an absent member.
         let has_arguments = || param("arguments").is_none_or(|given| given.is_object() || given.is_null());
         let well_formed = match one.request.method() {
-            Some("tools/call" | "prompts/get") => param("name").is_some_and(Value::is_string) && has_arguments(),
+            Some("tools/call") => param("name").is_some_and(Value::is_string) && has_arguments(),
+            Some("prompts/get") => {
+                let values = param("arguments").and_then(Value::as_object).into_iter().flat_map(Map::values);
+                let has_texts = values.into_iter().all(|value| value.is_string() || value.is_null());
+                param("name").is_some_and(Value::is_string) && has_arguments() && has_texts
+            }
             Some("resources/read" | "resources/subscribe" | "resources/unsubscribe") => {
                 param("uri").is_some_and(Value::is_string)
             }
             Some("logging/setLevel") => param("level").is_some_and(Value::is_string),
             Some("completion/complete") => {
                 let value = param("argument").and_then(|argument| argument.get("value"));
-                param("ref").is_some_and(Value::is_object) && value.is_some_and(Value::is_string)
+                let kind = param("ref").and_then(|reference| reference.get("type")?.as_str());
+                matches!(kind, Some("ref/prompt" | "ref/resource")) && value.is_some_and(Value::is_string)
             }
             _ => true,
         };

@@ -1,8 +1,10 @@
 //! The handshake, ping, and the features that a server offers compared with those it declares.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
-use super::{NO_RESPONSE, request_with};
+use super::{NO_RESPONSE, cancellation::cancelled_while_open, request_with};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
@@ -109,20 +111,32 @@ fn ping(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn ping_during_calls(transcript: &Transcript<'_>) -> CheckOutcome {
-    let calls: Vec<_> = transcript.requests_of("tools/call").collect();
+    // A call that waits for its user has no response before the client gives it up.
+    let cancelled = transcript.sessions().iter().flat_map(cancelled_while_open);
+    let cancelled: HashMap<u64, Message<'_>> = cancelled.map(|(cancel, request, _)| (request.seq(), cancel)).collect();
+    let calls = transcript.requests_of("tools/call").filter_map(|call| {
+        let began = call.request.seq();
+        Some((began, call, call.response.or_else(|| cancelled.get(&began).copied())?))
+    });
+    let calls: Vec<_> = calls.collect();
     let mut findings = Findings::default();
     for ping in transcript.requests_of("ping") {
-        let (sent, Some(answered)) = (ping.request, ping.response) else { continue };
-        let lasts = |call: &&&RequestResponse<'_>| {
-            call.request.seq() < sent.seq()
-                && call.response.is_some_and(|end| end.seq() > sent.seq() && end.at_us() > sent.at_us() + PROMPT_US)
+        let sent = ping.request;
+        let lasts = |(began, _, end): &&(u64, &RequestResponse<'_>, Message<'_>)| {
+            *began < sent.seq() && end.seq() > sent.seq() && end.at_us() > sent.at_us() + PROMPT_US
         };
-        let Some(call) = calls.iter().find(lasts) else { continue };
-        let waited = call.response.is_some_and(|end| end.seq() < answered.seq());
-        let late_ms = answered.at_us().saturating_sub(sent.at_us()) / 1000;
+        let Some((_, call, end)) = calls.iter().find(lasts) else { continue };
+        let waited = ping.response.is_none_or(|answered| end.seq() < answered.seq());
+        let when = match ping.response {
+            Some(answered) => {
+                let late_ms = answered.at_us().saturating_sub(sent.at_us()) / 1000;
+                format!("the response to a ping comes after {late_ms} ms, when the call")
+            }
+            None => "a ping has no response before the call".to_owned(),
+        };
         let tool = call.param("name").map_or_else(String::new, brief);
-        let message = || format!("the response to a ping comes after {late_ms} ms, when the call of {tool} has ended");
-        findings.check(answered.seq(), if waited { Err(message()) } else { Ok(()) });
+        let message = || format!("{when} of {tool} has ended");
+        findings.check(ping.last_frame(), if waited { Err(message()) } else { Ok(()) });
     }
     findings.or_not_applicable("pings", "no ping was sent during a call that takes over 500 ms")
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{NO_RESPONSE, all_pass, known, rejected_with_or_as_sdk, request_with};
 use crate::{
     judge::{
-        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, quoted},
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing, quoted},
         transcript::{RequestResponse, Transcript},
     },
     log_level::severity,
@@ -63,6 +63,13 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a completion for an unknown prompt is rejected with -32602",
         rule: Rule::Case(completion),
     },
+    Check {
+        id: "prompt-arguments-are-not-kept",
+        requirement: "messages/stateless",
+        scope: Scope::Named,
+        expected: "a prompt without an optional argument is not that of an earlier request with it",
+        rule: Rule::Case(not_kept),
+    },
 ];
 
 const NO_PROMPTS: &str = "the server lists no prompts";
@@ -70,6 +77,32 @@ const NO_PROMPTS: &str = "the server lists no prompts";
 fn unknown(transcript: &Transcript<'_>) -> CheckOutcome {
     let request = request_with(transcript, "prompts/get", "name", transcript.unknown.prompt.as_deref());
     rejected_with_or_as_sdk(request, &[-32602], "an unknown prompt")
+}
+
+/// Compares a request for a prompt with the one before it, which has more arguments, and the one before that, which has not.
+fn not_kept(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut by_name = HashMap::<_, Vec<_>>::new();
+    for request in transcript.requests_of("prompts/get") {
+        let Some(messages) = request.result().and_then(|result| result.get("messages")) else { continue };
+        let arguments = request.param("arguments").and_then(Value::as_object);
+        by_name.entry(request.param("name")).or_default().push((request.last_frame(), arguments, messages));
+    }
+    let mut findings = Findings::default();
+    for [first, more, again] in by_name.values().flat_map(|requests| requests.array_windows::<3>()) {
+        let count = |arguments: Option<&Map<String, Value>>| arguments.map_or(0, Map::len);
+        // The arguments make a difference, or nothing can be seen.
+        if first.1 == again.1 && count(more.1) > count(first.1) && first.2 != more.2 {
+            let message = || {
+                format!(
+                    "without the arguments {} it is the same as with them",
+                    brief_or_missing(more.1.map(|all| json!(all)).as_ref())
+                )
+            };
+            findings.check(again.0, if again.2 == more.2 { Err(message()) } else { Ok(()) });
+        }
+    }
+    findings
+        .or_not_applicable("prompts", "no prompt was requested with and without an argument that makes a difference")
 }
 
 fn available(transcript: &Transcript<'_>) -> CheckOutcome {

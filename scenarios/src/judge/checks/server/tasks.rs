@@ -192,6 +192,13 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a task leaves the status `input_required` when it has its input",
         rule: Rule::Case(progress::restored),
     },
+    Check {
+        id: "waiting-task-needs-input",
+        requirement: "tasks/input-status",
+        scope: Scope::Always,
+        expected: "a task that waits for its user has the status `input_required`",
+        rule: Rule::Case(progress::waits),
+    },
 ];
 
 const NO_TASK: &str = "no task was created";

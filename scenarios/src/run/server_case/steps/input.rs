@@ -193,9 +193,11 @@ fn retry_params(
         }
         // The last characters of Base64 can be unused bits, or padding.
         (Some(state), Responses::ChangedEnd) => Some(changed(&state, |length| length.saturating_sub(6))?),
+        (Some(state), Responses::ShortenedState) => Some(shortened(&state)?),
         (
             None,
-            Responses::ChangedState
+            Responses::ShortenedState
+            | Responses::ChangedState
             | Responses::ChangedEnd
             | Responses::OtherArguments
             | Responses::DeclinedWithChangedState,
@@ -235,6 +237,13 @@ fn changed(state: &Value, position: impl Fn(usize) -> usize) -> Option<Value> {
     let found = text.bytes().enumerate().skip(position(text.len())).find(|(_, byte)| byte.is_ascii_alphanumeric());
     let (at, byte) = found.or_else(|| text.bytes().enumerate().find(|(_, byte)| byte.is_ascii_alphanumeric()))?;
     Some(json!(format!("{}{}{}", &text[..at], swap(byte), &text[at + 1..])))
+}
+
+/// The state without a signature at its end.
+fn shortened(state: &Value) -> Option<Value> {
+    let text = state.as_str()?;
+    let end = text.rfind('.').unwrap_or_else(|| text.floor_char_boundary(text.len() * 2 / 3));
+    text.get(..end).filter(|rest| !rest.is_empty()).map(|rest| json!(rest))
 }
 
 /// The response to an input request.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     evidence::StepError,
-    model::TaskCalls,
+    model::{TaskCalls, User},
     peer::{Outgoing, Peer},
     run::{ToolPolicy, server_case::unless_closed},
 };
@@ -36,6 +36,13 @@ pub(super) async fn call(
     policy: &ToolPolicy,
 ) -> Result<Value, Failure> {
     let tools = permitted(step, values, policy)?;
+    peer.set_user(step.user.unwrap_or_default());
+    let called = call_each(peer, step, &tools).await;
+    peer.set_user(User::default());
+    called
+}
+
+async fn call_each(peer: &mut Peer, step: &TaskCalls, tools: &[Value]) -> Result<Value, Failure> {
     let usable = tools.iter().filter(|tool| calls::supports_tasks(tool));
     let within = timeout(peer, step);
     let mut tasks = Vec::new();
@@ -43,7 +50,7 @@ pub(super) async fn call(
         usable.filter_map(|tool| Some((tool, call_of(tool, calls::valid_arguments)?))).take(step.max.unwrap_or(MAX))
     {
         // The results of plain calls show what the task must return.
-        if tool.pointer("/execution/taskSupport").is_some_and(|support| support == "optional") {
+        if is_optional(tool) && step.user != Some(User::Absent) {
             for _ in 0..2 {
                 send(peer, "tools/call", call.clone(), within).await?;
             }
@@ -67,9 +74,13 @@ pub(super) async fn call(
             // The server may reject it, or create a task that fails.
             if step.invalid
                 && let Some(invalid) = call_of(tool, calls::invalid_arguments)
-                && let Some(id) = begin(peer, invalid, within).await?
             {
-                follow(peer, &id, within).await?;
+                if is_optional(tool) {
+                    send(peer, "tools/call", invalid.clone(), within).await?;
+                }
+                if let Some(id) = begin(peer, invalid, within).await? {
+                    follow(peer, &id, within).await?;
+                }
             }
         }
         tasks.push(json!({ "tool": tool.get("name"), "id": id }));
@@ -78,6 +89,11 @@ pub(super) async fn call(
         return Err(Failure::Nothing("no tool with task support may be called".to_owned()));
     }
     Ok(json!({ "tasks": tasks }))
+}
+
+/// Whether a tool may be called with and without a task.
+fn is_optional(tool: &Value) -> bool {
+    tool.pointer("/execution/taskSupport").is_some_and(|support| support == "optional")
 }
 
 /// The tools of the step that may be called.

@@ -1,13 +1,16 @@
 //! Input requests: their form, the capabilities that they need, and the retry with the responses.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{super::has_is_error, META_CAPABILITIES, is_modern, meta, modern_requests};
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
-    transcript::{RequestResponse, Transcript},
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+        transcript::{RequestResponse, Transcript},
+    },
+    peer::feature_of,
 };
 
 pub(in super::super) const CHECKS: &[Check] = &[
@@ -80,6 +83,13 @@ pub(in super::super) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "a retry with malformed responses is rejected or answered with input requests",
         rule: Rule::Case(|transcript| retried(transcript, Retry::Malformed, not_completed)),
+    },
+    Check {
+        id: "malformed-input-is-no-tool-error",
+        requirement: "input/protocol-errors",
+        scope: Scope::Named,
+        expected: "a call with malformed responses is rejected with a JSON-RPC error and not with isError",
+        rule: Rule::Case(|transcript| retried(transcript, Retry::Malformed, tool_error)),
     },
     Check {
         id: "missing-capability-is-no-tool-error",
@@ -250,17 +260,39 @@ fn is_retry(one: &RequestResponse<'_>) -> bool {
 }
 
 fn missing_capability(transcript: &Transcript<'_>) -> CheckOutcome {
+    let asked: HashMap<_, HashSet<&str>> = capabilities_asked_for(transcript);
     without_capabilities(transcript, |one| {
-        let error = one.error().filter(|_| one.code() != Some(-32021))?;
-        Some(format!("it is rejected with {}", brief(error)))
+        let error = one.error()?;
+        if one.code() != Some(-32021) {
+            return Some(format!("it is rejected with {}", brief(error)));
+        }
+        let required = error.pointer("/data/requiredCapabilities")?.as_object()?;
+        let asked = asked.get(&key(one))?;
+        let is_named = required.keys().any(|name| asked.contains(name.as_str()));
+        (!is_named && !asked.is_empty()).then(|| {
+            format!("requiredCapabilities is {}, and the input requests need {asked:?}", brief(&json!(required)))
+        })
     })
 }
 
+/// The capabilities of the input requests for each target.
+fn capabilities_asked_for<'a>(transcript: &Transcript<'a>) -> HashMap<String, HashSet<&'a str>> {
+    let mut asked = HashMap::<_, HashSet<_>>::new();
+    for (one, result) in interim(transcript) {
+        let requests = result.get("inputRequests").and_then(Value::as_object).into_iter().flat_map(Map::values);
+        let features = requests.filter_map(|request| feature_of(request.get("method")?.as_str()?));
+        asked.entry(key(one)).or_default().extend(features);
+    }
+    asked
+}
+
+/// The target of a request as text.
+fn key(one: &RequestResponse<'_>) -> String {
+    json!(target(one)).to_string()
+}
+
 fn missing_capability_in_result(transcript: &Transcript<'_>) -> CheckOutcome {
-    without_capabilities(transcript, |one| {
-        let result = one.result().filter(|result| has_is_error(result))?;
-        Some(format!("the result is {}", brief(result)))
-    })
+    without_capabilities(transcript, tool_error)
 }
 
 /// Judges the requests without any capability whose targets request input of a client that has them all.
@@ -270,7 +302,7 @@ fn without_capabilities<'a>(
 ) -> CheckOutcome {
     let bare = |one: &&RequestResponse<'_>| {
         let declared = meta(one, META_CAPABILITIES).and_then(Value::as_object);
-        !is_retry(one) && declared.is_some_and(serde_json::Map::is_empty)
+        !is_retry(one) && declared.is_some_and(Map::is_empty)
     };
     let asking: Vec<_> = interim(transcript).map(|(one, _)| one).filter(|one| !is_retry(one)).map(target).collect();
     let requests = modern_requests(transcript).filter(bare).filter(|one| asking.contains(&target(one)));
@@ -308,9 +340,9 @@ fn retry_kind(before: &Value, retry: &RequestResponse<'_>) -> Retry {
     if before.get("requestState") != retry.param("requestState") {
         return Retry::Changed;
     }
-    let keys = requested.into_iter().flat_map(serde_json::Map::keys);
+    let keys = requested.into_iter().flat_map(Map::keys);
     let given = match responses {
-        None => return if requested.is_none_or(serde_json::Map::is_empty) { Retry::Complete } else { Retry::Missing },
+        None => return if requested.is_none_or(Map::is_empty) { Retry::Complete } else { Retry::Missing },
         Some(Value::Object(given)) => given,
         Some(_) => return Retry::Malformed,
     };
@@ -403,6 +435,11 @@ fn not_completed(one: &RequestResponse<'_>) -> Option<String> {
     let result = one.result()?;
     let failed = requests_input(result) || has_is_error(result);
     (!failed).then(|| format!("the request is completed: {}", brief(result)))
+}
+
+fn tool_error(one: &RequestResponse<'_>) -> Option<String> {
+    let result = one.result().filter(|result| has_is_error(result))?;
+    Some(format!("the result is {}", brief(result)))
 }
 
 fn declined(transcript: &Transcript<'_>) -> CheckOutcome {

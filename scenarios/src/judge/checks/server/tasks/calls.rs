@@ -104,18 +104,27 @@ pub(super) fn metadata_ignored(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 pub(super) fn same_result(transcript: &Transcript<'_>) -> CheckOutcome {
-    let by_id: HashMap<&str, _> = tasks(transcript).map(|task| (task.id, task.call)).collect();
+    let by_id: HashMap<&str, _> = tasks(transcript).map(|task| (task.id, task)).collect();
     let mut first: HashMap<&str, Value> = HashMap::new();
     let mut findings = Findings::default();
     for (id, one) in all_results(transcript) {
-        // A task may be deleted after its lifetime.
-        let Some(result) = one.result().map(plain_result) else { continue };
+        let Some(result) = one.result().map(plain_result) else {
+            let task = by_id.get(id).filter(|task| is_alive(task, one));
+            let Some((task, error)) = task.zip(one.error()) else { continue };
+            let before = first.get(id).map(|before| format!("`tasks/result` had {}", brief(before)));
+            let fault = before.or_else(|| failed_alike(transcript, task.call));
+            findings.check(
+                one.last_frame(),
+                fault.map_or(Ok(()), |before| Err(format!("{before}, and now the error {}", brief(error)))),
+            );
+            continue;
+        };
         if let Some(before) = first.get(id) {
             let message = || format!("`tasks/result` had {}, and now has {}", brief(before), response(one));
             findings.check(one.last_frame(), if *before == result { Ok(()) } else { Err(message()) });
             continue;
         }
-        let plain = by_id.get(id).map(|call| plain_calls(transcript, call)).unwrap_or_default();
+        let plain = by_id.get(id).map(|task| plain_calls(transcript, task.call)).unwrap_or_default();
         // A call that needs a task fails without one.
         let succeeded = plain.into_iter().filter_map(|call| call.result()).filter(|result| !has_is_error(result));
         let plain: Vec<Value> = succeeded.map(plain_result).collect();
@@ -129,4 +138,18 @@ pub(super) fn same_result(transcript: &Transcript<'_>) -> CheckOutcome {
         first.insert(id, result);
     }
     findings.or_not_applicable("results", "no task has a comparable call without a task")
+}
+
+/// Whether the lifetime of a task has not ended. It may be deleted then.
+fn is_alive(task: &Task<'_, '_>, request: &RequestResponse<'_>) -> bool {
+    let age_us = request.response.map_or(u64::MAX, |end| end.at_us().saturating_sub(task.call.request.at_us()));
+    task.task.get("ttl").is_none_or(|ttl| ttl.as_u64().is_none_or(|ttl| age_us < ttl.saturating_mul(1000)))
+}
+
+/// The result of the same calls without a task, if it has `isError`.
+fn failed_alike(transcript: &Transcript<'_>, call: &RequestResponse<'_>) -> Option<String> {
+    let plain = plain_calls(transcript, call);
+    let results: Vec<_> = plain.iter().map(|call| call.result().filter(|result| has_is_error(result))).collect();
+    let first = results.first().copied().flatten().filter(|_| results.iter().all(Option::is_some))?;
+    Some(format!("the call without a task has {}", brief(first)))
 }

@@ -89,3 +89,20 @@ pub(super) fn restored(transcript: &Transcript<'_>) -> CheckOutcome {
     }
     findings.or_not_applicable("tasks", "no task requested input")
 }
+
+pub(super) fn waits(transcript: &Transcript<'_>) -> CheckOutcome {
+    let all = observed(transcript);
+    let mut findings = Findings::default();
+    for request in requests_of_tasks(transcript) {
+        let Some(id) = related_task(request.params()).and_then(Value::as_str) else { continue };
+        let answer = transcript.client_messages().find(|one| one.is_response() && one.id_key() == request.id_key());
+        let end = answer.map_or(u64::MAX, |answer| answer.seq());
+        let meanwhile = all.iter().filter(|one| one.id == id && one.message.seq() < end);
+        let meanwhile = meanwhile.filter(|one| one.asked.is_some_and(|asked| asked > request.seq()));
+        for one in meanwhile.filter(|one| one.message.at_us() > request.at_us() + LATE_US) {
+            let fault = || format!("the task waits for its user with the status `{}`", one.status);
+            findings.check(one.message.seq(), if one.status == "working" { Err(fault()) } else { Ok(()) });
+        }
+    }
+    findings.or_not_applicable("statuses", "no status was read while a task waited for its user")
+}

@@ -323,7 +323,17 @@ fn prompts() -> Vec<Row> {
             list(["a", "b"]).result("prompts/get", json!({ "name": "a" }), json!({ "messages": [] })),
         ),
         ("prompt-arguments-are-unique", arguments(["a", "a"]), arguments(["a", "b"])),
+        ("prompt-arguments-are-not-kept", remembered("b"), remembered("a")),
     ]
+}
+
+/// A prompt with the text `a` without its optional argument, `b` with it, and this one without it again.
+fn remembered(last: &str) -> Talk {
+    let get = |talk: Talk, arguments: Value, text: &str| {
+        let messages = json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": text } }] });
+        talk.result("prompts/get", json!({ "name": "p", "arguments": arguments }), messages)
+    };
+    get(get(get(modern(), json!({}), "a"), json!({ "style": "x" }), "b"), json!({}), last)
 }
 
 fn completions() -> Vec<Row> {

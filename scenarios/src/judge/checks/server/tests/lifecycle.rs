@@ -43,7 +43,7 @@ fn answered(id: i64) -> Value {
 }
 
 /// A call 50 and a ping 51, and the responses with the time before each of them in microseconds.
-fn ping_during_a_call(responses: [(Value, u64); 2]) -> Talk {
+fn ping_during_a_call<const COUNT: usize>(responses: [(Value, u64); COUNT]) -> Talk {
     let mut talk = stdio()
         .ask(json!({ "jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": { "name": "a" } }))
         .ask(json!({ "jsonrpc": "2.0", "id": 51, "method": "ping" }));
@@ -54,6 +54,22 @@ fn ping_during_a_call(responses: [(Value, u64); 2]) -> Talk {
         talk.0.frames.last_mut().expect("a frame").at_us += delay;
     }
     talk
+}
+
+#[test]
+fn a_ping_is_answered_while_a_call_waits_for_the_user() {
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 50 } });
+    let talk = |answered_first: bool| {
+        let talk = ping_during_a_call([]);
+        let mut talk = if answered_first { talk.says(answered(51)) } else { talk }.ask(cancel.clone());
+        talk.0.frames.last_mut().expect("a frame").at_us += 900_000;
+        if answered_first { talk } else { talk.says(answered(51)) }
+    };
+    assert!(fails("ping-does-not-wait-for-calls", &talk(false)));
+    assert!(!fails("ping-does-not-wait-for-calls", &talk(true)));
+    let mut silent = ping_during_a_call([]).ask(cancel.clone());
+    silent.0.frames.last_mut().expect("a frame").at_us += 900_000;
+    assert!(fails("ping-does-not-wait-for-calls", &silent));
 }
 
 #[test]

@@ -387,6 +387,20 @@ fn asked(requests: Value, capabilities: Value) -> Talk {
     called(modern(), 1, capabilities, json!({}), json!({ "jsonrpc": "2.0", "id": 1, "result": interim(requests) }))
 }
 
+#[test]
+fn the_required_capabilities_are_those_of_the_input_requests() {
+    let bare = |required: Value| {
+        let error = json!({ "code": -32021, "message": "no", "data": { "requiredCapabilities": required } });
+        let answer = json!({ "jsonrpc": "2.0", "id": 2, "error": error });
+        called(asked(requests(), json!({ "elicitation": {} })), 2, json!({}), json!({}), answer)
+    };
+    assert!(fails("undeclared-capability-is-refused", &bare(json!({ "sampling": {} }))));
+    assert!(!fails(
+        "undeclared-capability-is-refused",
+        &bare(json!({ "sampling": {}, "elicitation": { "form": {} } }))
+    ));
+}
+
 fn input() -> Vec<Row> {
     let forms = || json!({ "elicitation": {} });
     let other = |method: &str| {
@@ -459,6 +473,11 @@ fn input() -> Vec<Row> {
             retry(json!({ "q": { "action": "accept", "content": { "ok": {} } } }), "state", refused()),
         ),
         ("request-state-of-another-request-is-refused", elsewhere("state", done()), elsewhere("state", refused())),
+        (
+            "malformed-input-is-no-tool-error",
+            retry(json!({ "q": "yes" }), "state", reply(json!(2), json!({ "content": [], "isError": true }))),
+            retry(json!({ "q": "yes" }), "state", refused()),
+        ),
         (
             "missing-capability-is-no-tool-error",
             called(asked(requests(), forms()), 2, json!({}), json!({}), reply(json!(2), json!({ "isError": true }))),

@@ -312,6 +312,23 @@ fn a_missing_file_beside_others_is_an_unknown_resource() {
 }
 
 #[test]
+fn a_resource_is_not_found_by_the_beginning_of_its_uri_or_the_second_time() {
+    let read = |talk: Talk, uri: &str, text: &str| {
+        let contents = json!({ "contents": [{ "uri": uri, "text": text }] });
+        talk.result("resources/read", json!({ "uri": uri }), contents)
+    };
+    let longer = |text: &str| {
+        let talk = modern().error("resources/read", json!({ "uri": UNKNOWN.resource }), -32602);
+        read(read(talk, "a://b", "known"), "a://b-workbench-no-such-end", text)
+    };
+    assert!(fails("unknown-resource-is-refused", &longer("known")));
+    assert!(!fails("unknown-resource-is-refused", &longer("of a template")));
+    let unknown = || modern().error("resources/read", json!({ "uri": UNKNOWN.resource }), -32602);
+    let again = unknown().result("resources/read", json!({ "uri": UNKNOWN.resource }), json!({ "contents": [] }));
+    assert!(fails("unknown-resource-is-refused", &again));
+}
+
+#[test]
 fn responses_to_malformed_messages_answer_no_notification() {
     let refusal = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32600, "message": "no" } });
     let talk = stdio().ask(note("notifications/initialized")).ask(json!({})).says(refusal);
@@ -380,6 +397,18 @@ fn parameters_of_undeclared_features_and_log_levels_are_no_must() {
     };
     assert!(fails("malformed-params-are-refused", &completed(json!(5))));
     assert!(!fails("malformed-params-are-refused", &completed(json!(""))));
+    let of_kind = |kind: &str| {
+        let params = json!({ "ref": { "type": kind, "name": "a" }, "argument": { "name": "b", "value": "" } });
+        declaring(json!({ "completions": {} })).result("completion/complete", params, json!({}))
+    };
+    assert!(fails("malformed-params-are-refused", &of_kind("ref/other")));
+    assert!(!fails("malformed-params-are-refused", &of_kind("ref/resource")));
+    let got = |value: Value| {
+        let params = json!({ "name": "a", "arguments": { "b": value } });
+        declaring(json!({ "prompts": {} })).result("prompts/get", params, json!({ "messages": [] }))
+    };
+    assert!(fails("malformed-params-are-refused", &got(json!({ "c": 1 }))));
+    assert!(!fails("malformed-params-are-refused", &got(json!("c"))));
     // `null` is an absent member in many languages.
     let called = |arguments: Value| {
         let params = json!({ "name": "a", "arguments": arguments });

@@ -298,6 +298,7 @@ fn task_rows() -> Vec<Row> {
             created("a").says(elicitation(related(json!({ "message": "?" }), "a"))),
         ),
         ("task-goes-on-after-its-input", after_input("input_required"), after_input("working")),
+        ("waiting-task-needs-input", waiting("working"), waiting("input_required")),
     ]
 }
 
@@ -408,6 +409,35 @@ fn a_tool_that_needs_a_task_has_no_comparable_result() {
     let talk = declared().result("tools/call", plain.clone(), failed.clone()).result("tools/call", plain, failed);
     let talk = talk.result("tools/call", calling("job"), json!({ "task": task("a", "working") }));
     assert!(!fails("task-result-is-that-of-the-call", &outcome_of(talk, related(content("a"), "a"))));
+}
+
+/// A task with this status while it waits for its user.
+fn waiting(status: &str) -> Talk {
+    let asked = created("a").says(elicitation(related(json!({ "message": "?" }), "a")));
+    late(get(asked, "a", status), 300_000)
+}
+
+#[test]
+fn the_result_of_a_task_is_kept_for_its_lifetime() {
+    let id = "task-result-is-that-of-the-call";
+    let gone = |talk: Talk| talk.error("tasks/result", json!({ "taskId": "a" }), -32602);
+    assert!(fails(id, &gone(outcome_of(created("a"), related(content("a"), "a")))));
+    let brief =
+        json!({ "task": { "taskId": "a", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "ttl": 100 } });
+    assert!(!fails(id, &late(gone(outcome_of(called(brief), related(content("a"), "a"))), 200_000)));
+    assert!(!fails(id, &gone(created("a"))), "the call may fail");
+}
+
+#[test]
+fn a_call_that_fails_has_the_same_result_as_a_task() {
+    let failed = json!({ "content": [{ "type": "text", "text": "no" }], "isError": true });
+    let talk = |plain: Value| {
+        let talk = declared().result("tools/call", json!({ "name": "job", "arguments": {} }), plain);
+        let talk = talk.result("tools/call", calling("job"), json!({ "task": task("a", "working") }));
+        talk.error("tasks/result", json!({ "taskId": "a" }), -32603)
+    };
+    assert!(fails("task-result-is-that-of-the-call", &talk(failed)));
+    assert!(!fails("task-result-is-that-of-the-call", &talk(content("a"))));
 }
 
 #[test]
