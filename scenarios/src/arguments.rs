@@ -14,6 +14,9 @@ mod sample;
 pub(crate) use sample::sample;
 pub(crate) use vary::NOT_ASCII;
 
+/// The value of optional arguments of prompts, which no other message has.
+pub(crate) const OPTIONAL_ARGUMENT: &str = "workbench-optional";
+
 /// A value for an argument of a prompt. Prompts that expect a number get one, and others accept any text.
 pub(crate) fn prompt_argument(name: &str) -> Value {
     let name = name.to_ascii_lowercase();

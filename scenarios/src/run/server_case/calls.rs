@@ -9,7 +9,7 @@ use mock_servers::HumanDuration;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    arguments::{ArgumentGenerator, InvalidArguments, prompt_argument},
+    arguments::{ArgumentGenerator, InvalidArguments, OPTIONAL_ARGUMENT, prompt_argument},
     evidence::StepError,
     model::{ArgumentKind, CallTools, GetPrompts, Transport, User},
     peer::{Headers, NO_RESPONSE, Outgoing, Peer},
@@ -463,12 +463,16 @@ pub(super) async fn get_prompts(peer: &mut Peer, step: &GetPrompts, values: &[Va
     Ok(json!({ "answers": answers }))
 }
 
-/// Values for the arguments of a prompt.
+/// Values for the required arguments of a prompt, or for all.
 fn prompt_arguments(prompt: &Value, only_required: bool) -> Map<String, Value> {
     let arguments = prompt.get("arguments").and_then(Value::as_array).into_iter().flatten();
-    let is_required = |argument: &&Value| !only_required || argument.get("required") == Some(&Value::Bool(true));
-    let names = arguments.filter(is_required).filter_map(|argument| argument.get("name")?.as_str());
-    names.map(|name| (name.to_owned(), prompt_argument(name))).collect()
+    let valued = arguments.filter_map(|argument| {
+        let name = argument.get("name")?.as_str()?;
+        let is_required = argument.get("required") == Some(&Value::Bool(true));
+        let value = if is_required { prompt_argument(name) } else { json!(OPTIONAL_ARGUMENT) };
+        (is_required || !only_required).then(|| (name.to_owned(), value))
+    });
+    valued.collect()
 }
 
 async fn get_prompt(peer: &mut Peer, prompt: &Value, arguments: &Map<String, Value>) -> Result<Value, StepError> {

@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::{NO_RESPONSE, all_pass, known, rejected_with_or_as_sdk, request_with};
 use crate::{
+    arguments::OPTIONAL_ARGUMENT,
     judge::{
-        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing, quoted},
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, quoted},
         transcript::{RequestResponse, Transcript},
     },
     log_level::severity,
@@ -79,30 +80,23 @@ fn unknown(transcript: &Transcript<'_>) -> CheckOutcome {
     rejected_with_or_as_sdk(request, &[-32602], "an unknown prompt")
 }
 
-/// Compares a request for a prompt with the one before it, which has more arguments, and the one before that, which has not.
+/// The value of an optional argument, which only the requests with it may show, would be in the prompt of a later request.
 fn not_kept(transcript: &Transcript<'_>) -> CheckOutcome {
-    let mut by_name = HashMap::<_, Vec<_>>::new();
+    let has_value = |value: Option<&Value>| value.is_some_and(|value| value.to_string().contains(OPTIONAL_ARGUMENT));
+    let (mut shown, mut findings) = (HashSet::new(), Findings::default());
     for request in transcript.requests_of("prompts/get") {
-        let Some(messages) = request.result().and_then(|result| result.get("messages")) else { continue };
-        let arguments = request.param("arguments").and_then(Value::as_object);
-        by_name.entry(request.param("name")).or_default().push((request.last_frame(), arguments, messages));
-    }
-    let mut findings = Findings::default();
-    for [first, more, again] in by_name.values().flat_map(|requests| requests.array_windows::<3>()) {
-        let count = |arguments: Option<&Map<String, Value>>| arguments.map_or(0, Map::len);
-        // The arguments make a difference, or nothing can be seen.
-        if first.1 == again.1 && count(more.1) > count(first.1) && first.2 != more.2 {
-            let message = || {
-                format!(
-                    "without the arguments {} it is the same as with them",
-                    brief_or_missing(more.1.map(|all| json!(all)).as_ref())
-                )
-            };
-            findings.check(again.0, if again.2 == more.2 { Err(message()) } else { Ok(()) });
+        let Some(name) = request.param("name").and_then(Value::as_str) else { continue };
+        let is_shown = has_value(request.result());
+        if has_value(request.param("arguments")) {
+            if is_shown {
+                shown.insert(name);
+            }
+        } else if shown.contains(name) && request.result().is_some() {
+            let message = || format!("`{name}` has the value of an optional argument of an earlier request");
+            findings.check(request.last_frame(), if is_shown { Err(message()) } else { Ok(()) });
         }
     }
-    findings
-        .or_not_applicable("prompts", "no prompt was requested with and without an argument that makes a difference")
+    findings.or_not_applicable("prompts", "no prompt shows the value of an optional argument")
 }
 
 fn available(transcript: &Transcript<'_>) -> CheckOutcome {

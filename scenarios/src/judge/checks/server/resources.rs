@@ -46,9 +46,14 @@ fn unknown_read<'t, 'a>(transcript: &'t Transcript<'a>, codes: &[i64]) -> Option
     let reads = || transcript.requests_of("resources/read");
     let file = reads().find(|one| is_file(one) && other_code(one));
     // A template may generate contents for any name.
+    let templates = transcript.items("resources/templates/list", "resourceTemplates");
+    let starts = templates.filter_map(|(_, one)| one.get("uriTemplate")?.as_str()?.split('{').next());
+    let starts: Vec<&str> = starts.collect();
     let is_other = |one: &RequestResponse<'a>| {
+        let is_generated = uri(one).is_some_and(|uri| starts.iter().any(|start| uri.starts_with(start)));
         let known = uri(one).and_then(|uri| uri.strip_suffix(NO_SUCH_END));
-        known.is_some_and(|known| reads().any(|other| uri(other) == Some(known) && has_same_text(one, other)))
+        !is_generated
+            && known.is_some_and(|known| reads().any(|other| uri(other) == Some(known) && has_same_text(one, other)))
     };
     let other = || reads().find(|one| is_other(one));
     let unknown = || {

@@ -242,8 +242,9 @@ fn changed(state: &Value, position: impl Fn(usize) -> usize) -> Option<Value> {
 /// The state without a signature at its end.
 fn shortened(state: &Value) -> Option<Value> {
     let text = state.as_str()?;
-    let end = text.rfind('.').unwrap_or_else(|| text.floor_char_boundary(text.len() * 2 / 3));
-    text.get(..end).filter(|rest| !rest.is_empty()).map(|rest| json!(rest))
+    let kept = text.chars().count() * 2 / 3;
+    let rest = text.rsplit_once('.').map_or_else(|| text.chars().take(kept).collect(), |(rest, _)| rest.to_owned());
+    (!rest.is_empty()).then(|| json!(rest))
 }
 
 /// The response to an input request.

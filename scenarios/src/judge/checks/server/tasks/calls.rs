@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     super::{cancellation::meaningful_calls, has_is_error, plain_result},
-    NO_TASK, Observed, Task, all_results, observed, response, tasks,
+    NO_TASK, Observed, Task, all_results, ends, observed, response, tasks,
 };
 use crate::judge::{
     check::{CheckOutcome, Findings, brief},
@@ -105,6 +105,7 @@ pub(super) fn metadata_ignored(transcript: &Transcript<'_>) -> CheckOutcome {
 
 pub(super) fn same_result(transcript: &Transcript<'_>) -> CheckOutcome {
     let by_id: HashMap<&str, _> = tasks(transcript).map(|task| (task.id, task)).collect();
+    let ends = ends(transcript);
     let mut first: HashMap<&str, Value> = HashMap::new();
     let mut findings = Findings::default();
     for (id, one) in all_results(transcript) {
@@ -112,7 +113,7 @@ pub(super) fn same_result(transcript: &Transcript<'_>) -> CheckOutcome {
             let task = by_id.get(id).filter(|task| is_alive(task, one));
             let Some((task, error)) = task.zip(one.error()) else { continue };
             let before = first.get(id).map(|before| format!("`tasks/result` had {}", brief(before)));
-            let fault = before.or_else(|| failed_alike(transcript, task.call));
+            let fault = before.or_else(|| failed_alike(transcript, task.call).filter(|_| ends.contains_key(id)));
             findings.check(
                 one.last_frame(),
                 fault.map_or(Ok(()), |before| Err(format!("{before}, and now the error {}", brief(error)))),

@@ -1,6 +1,7 @@
 //! Checks of the behavior of features: calls, reads, completion, pages, log messages, progress and cancellation.
 
 use super::*;
+use crate::arguments::OPTIONAL_ARGUMENT;
 
 /// A list of one tool, and a call of it.
 fn called(talk: Talk, tool: Value, arguments: Value, result: Value) -> Talk {
@@ -323,17 +324,17 @@ fn prompts() -> Vec<Row> {
             list(["a", "b"]).result("prompts/get", json!({ "name": "a" }), json!({ "messages": [] })),
         ),
         ("prompt-arguments-are-unique", arguments(["a", "a"]), arguments(["a", "b"])),
-        ("prompt-arguments-are-not-kept", remembered("b"), remembered("a")),
+        ("prompt-arguments-are-not-kept", remembered(OPTIONAL_ARGUMENT), remembered("plain")),
     ]
 }
 
-/// A prompt with the text `a` without its optional argument, `b` with it, and this one without it again.
+/// A prompt with its optional argument, and this text without it.
 fn remembered(last: &str) -> Talk {
     let get = |talk: Talk, arguments: Value, text: &str| {
         let messages = json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": text } }] });
         talk.result("prompts/get", json!({ "name": "p", "arguments": arguments }), messages)
     };
-    get(get(get(modern(), json!({}), "a"), json!({ "style": "x" }), "b"), json!({}), last)
+    get(get(modern(), json!({ "style": OPTIONAL_ARGUMENT }), OPTIONAL_ARGUMENT), json!({}), last)
 }
 
 fn completions() -> Vec<Row> {

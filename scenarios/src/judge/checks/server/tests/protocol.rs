@@ -322,7 +322,10 @@ fn a_resource_is_not_found_by_the_beginning_of_its_uri_or_the_second_time() {
         read(read(talk, "a://b", "known"), "a://b-workbench-no-such-end", text)
     };
     assert!(fails("unknown-resource-is-refused", &longer("known")));
-    assert!(!fails("unknown-resource-is-refused", &longer("of a template")));
+    assert!(!fails("unknown-resource-is-refused", &longer("of another")));
+    let templates = json!({ "resourceTemplates": [{ "name": "t", "uriTemplate": "a://{name}" }] });
+    let generated = longer("known").result("resources/templates/list", json!({}), templates);
+    assert!(!fails("unknown-resource-is-refused", &generated));
     let unknown = || modern().error("resources/read", json!({ "uri": UNKNOWN.resource }), -32602);
     let again = unknown().result("resources/read", json!({ "uri": UNKNOWN.resource }), json!({ "contents": [] }));
     assert!(fails("unknown-resource-is-refused", &again));

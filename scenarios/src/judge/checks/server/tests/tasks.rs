@@ -434,7 +434,7 @@ fn a_call_that_fails_has_the_same_result_as_a_task() {
     let talk = |plain: Value| {
         let talk = declared().result("tools/call", json!({ "name": "job", "arguments": {} }), plain);
         let talk = talk.result("tools/call", calling("job"), json!({ "task": task("a", "working") }));
-        talk.error("tasks/result", json!({ "taskId": "a" }), -32603)
+        get(talk.error("tasks/result", json!({ "taskId": "a" }), -32603), "a", "failed")
     };
     assert!(fails("task-result-is-that-of-the-call", &talk(failed)));
     assert!(!fails("task-result-is-that-of-the-call", &talk(content("a"))));
