@@ -194,10 +194,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(FollowsWithGet, "http/redirect@streamable-http@2026-07-28", "http-messages-are-posted"),
     fails(CarriesCredentials, "http/redirect-to-another-origin@streamable-http@2025-11-25", "expect.frames[1]"),
     fails(CarriesCredentials, "http/redirect-to-another-origin@streamable-http@2026-07-28", "expect.frames[1]"),
-    Row {
-        sound_client_passes: false,
-        ..warns(SpeaksNoSse, "http/falls-back-to-sse@sse@2025-11-25", "steps[0].connect")
-    },
+    warns(SpeaksNoSse, "http/falls-back-to-sse@sse@2025-11-25", "steps[0].connect"),
     fails(AppendsEndpoint, "http/endpoint-relative@sse@2024-11-05", "steps[0].call"),
     fails(AppendsEndpoint, "http/endpoint-uri@sse@2024-11-05", "messages-to-endpoint"),
     // Authorization.

@@ -55,7 +55,6 @@ pub(crate) enum Defect {
     DiesOfOversize,
     CarriesCredentials,
     FollowsWithGet,
-    /// No code: this client does not support HTTP+SSE.
     SpeaksNoSse,
     /// Appends the endpoint of a stream to its origin.
     AppendsEndpoint,

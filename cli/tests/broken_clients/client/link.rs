@@ -4,7 +4,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{defect::Flaw, fault::Fault, http::Http, http_sse::HttpSse, inbox::Inbox, setup::Setup, stdio::Stdio};
+use super::{
+    defect::{Defect, Flaw},
+    fault::Fault,
+    http::Http,
+    http_sse::HttpSse,
+    inbox::Inbox,
+    setup::Setup,
+    stdio::Stdio,
+};
 
 /// An open transport.
 pub(crate) enum Link {
@@ -18,7 +26,7 @@ impl Link {
     pub(crate) fn open(endpoint: &Value, setup: &Setup, inbox: &Arc<Inbox>, flaw: Flaw) -> Result<Self, Fault> {
         match endpoint["transport"].as_str() {
             Some("stdio") => Ok(Self::Stdio(Box::new(Stdio::spawn(endpoint, setup, inbox, flaw)?))),
-            Some("sse") => Ok(Self::Sse(HttpSse::open(endpoint, inbox, flaw))),
+            Some("sse") if !flaw.is(Defect::SpeaksNoSse) => Ok(Self::Sse(HttpSse::open(endpoint, inbox, flaw))),
             Some("streamable-http") => Ok(Self::Http(Http::new(endpoint, setup, inbox, flaw))),
             _ => Err(Fault::new("invalid-config", format!("this client does not speak the transport of {endpoint}"))),
         }
