@@ -43,9 +43,7 @@ impl OAuth {
             (None, Some(id)) if !self.flaw.has(Habit::RegistersEachTime) => {
                 Registered { issuer: issuer.into(), token_endpoint, id: id.into(), secret: None, method: "none".into() }
             }
-            _ if self.flaw.has(Habit::KnowsOnlyGivenClients) => {
-                return Err(refused("the client has no credentials"));
-            }
+            _ if self.flaw.has(Habit::KnowsOnlyGivenClients) => return Err(refused("the client has no credentials")),
             _ => self.register(server, issuer, token_endpoint).await?,
         };
         self.session().registered = Some(registered.clone());

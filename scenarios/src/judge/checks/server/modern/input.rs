@@ -260,35 +260,24 @@ fn is_retry(one: &RequestResponse<'_>) -> bool {
 }
 
 fn missing_capability(transcript: &Transcript<'_>) -> CheckOutcome {
-    let asked: HashMap<_, HashSet<&str>> = capabilities_asked_for(transcript);
+    let mut asked = HashMap::<_, HashSet<_>>::new();
+    for (one, result) in interim(transcript) {
+        let requests = result.get("inputRequests").and_then(Value::as_object).into_iter().flat_map(Map::values);
+        let features = requests.filter_map(|request| feature_of(request.get("method")?.as_str()?));
+        asked.entry(target(one)).or_default().extend(features);
+    }
     without_capabilities(transcript, |one| {
         let error = one.error()?;
         if one.code() != Some(-32021) {
             return Some(format!("it is rejected with {}", brief(error)));
         }
         let required = error.pointer("/data/requiredCapabilities")?.as_object()?;
-        let asked = asked.get(&key(one))?;
+        let asked = asked.get(&target(one))?;
         let is_named = required.keys().any(|name| asked.contains(name.as_str()));
         (!is_named && !asked.is_empty()).then(|| {
             format!("requiredCapabilities is {}, and the input requests need {asked:?}", brief(&json!(required)))
         })
     })
-}
-
-/// The capabilities of the input requests for each target.
-fn capabilities_asked_for<'a>(transcript: &Transcript<'a>) -> HashMap<String, HashSet<&'a str>> {
-    let mut asked = HashMap::<_, HashSet<_>>::new();
-    for (one, result) in interim(transcript) {
-        let requests = result.get("inputRequests").and_then(Value::as_object).into_iter().flat_map(Map::values);
-        let features = requests.filter_map(|request| feature_of(request.get("method")?.as_str()?));
-        asked.entry(key(one)).or_default().extend(features);
-    }
-    asked
-}
-
-/// The target of a request as text.
-fn key(one: &RequestResponse<'_>) -> String {
-    json!(target(one)).to_string()
 }
 
 fn missing_capability_in_result(transcript: &Transcript<'_>) -> CheckOutcome {

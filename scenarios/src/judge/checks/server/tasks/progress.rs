@@ -62,6 +62,11 @@ fn requests_of_tasks<'a>(transcript: &Transcript<'a>) -> Vec<Message<'a>> {
         .collect()
 }
 
+/// The client's response to a request.
+fn answer_to<'a>(transcript: &Transcript<'a>, request: &Message<'_>) -> Option<Message<'a>> {
+    transcript.client_messages().find(|one| one.is_response() && one.id_key() == request.id_key())
+}
+
 pub(super) fn requests(transcript: &Transcript<'_>) -> CheckOutcome {
     let created: HashSet<&str> = tasks(transcript).map(|task| task.id).collect();
     let fault = |request: &Message<'_>| {
@@ -78,9 +83,7 @@ pub(super) fn restored(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for task in tasks(transcript) {
         let own = requests.iter().filter(|one| related_task(one.params()) == Some(&json!(task.id)));
-        let answers = own.filter_map(|request| {
-            transcript.client_messages().find(|one| one.is_response() && one.id_key() == request.id_key())
-        });
+        let answers = own.filter_map(|request| answer_to(transcript, request));
         let Some(answered) = answers.map(|answer| answer.at_us()).max() else { continue };
         let Some(last) = all.iter().rfind(|one| one.id == task.id) else { continue };
         let waits = last.status == "input_required" && last.message.at_us() > answered + RESTORED_US;
@@ -95,8 +98,7 @@ pub(super) fn waits(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for request in requests_of_tasks(transcript) {
         let Some(id) = related_task(request.params()).and_then(Value::as_str) else { continue };
-        let answer = transcript.client_messages().find(|one| one.is_response() && one.id_key() == request.id_key());
-        let end = answer.map_or(u64::MAX, |answer| answer.seq());
+        let end = answer_to(transcript, &request).map_or(u64::MAX, |answer| answer.seq());
         let meanwhile = all.iter().filter(|one| one.id == id && one.message.seq() < end);
         let meanwhile = meanwhile.filter(|one| one.asked.is_some_and(|asked| asked > request.seq()));
         for one in meanwhile.filter(|one| one.message.at_us() > request.at_us() + LATE_US) {
