@@ -119,6 +119,15 @@ impl ArgumentGenerator {
         Ok(found)
     }
 
+    /// Valid arguments with all optional properties, and with numbers at their declared maximum, but at most 1,000. `None` if
+    /// none were found, or they are the arguments of [`valid`](Self::valid).
+    pub(crate) fn most(&self, seed: u64) -> Option<Map<String, Value>> {
+        let generator = generate::Generator { root: &self.schema, seed, attempt: generate::WITH_LARGEST };
+        let arguments = generator.value(&self.schema, 0)?.as_object().cloned()?;
+        let is_other = self.valid(seed).is_ok_and(|valid| valid != arguments);
+        (is_other && self.allows(&arguments)).then_some(arguments)
+    }
+
     /// Whether the schema allows the arguments.
     pub(crate) fn allows(&self, arguments: &Map<String, Value>) -> bool {
         self.strict.is_valid(&Value::Object(arguments.clone()))

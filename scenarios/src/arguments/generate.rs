@@ -14,6 +14,10 @@ const MAX_ITEMS: u64 = 1_000;
 const WITHOUT_EXAMPLES: usize = 4;
 /// Attempts with this number or a higher one include optional properties.
 pub(super) const WITH_OPTIONAL: usize = 8;
+/// The attempt that includes optional properties, with numbers at their declared maximum.
+pub(super) const WITH_LARGEST: usize = 12;
+/// Numbers do not exceed this one to be at their maximum, so that a tool does not work for hours.
+const LARGEST: f64 = 1_000.0;
 
 /// Generates one candidate for a valid value.
 #[derive(Debug, Clone, Copy)]
@@ -33,14 +37,15 @@ impl Generator<'_> {
             return None;
         }
         let flat = self.flat(schema, depth)?;
-        if let Some(given) = self.given(&flat) {
+        let largest = self.attempt == WITH_LARGEST && has_maximum(&flat);
+        if let Some(given) = self.given(&flat).filter(|_| !largest) {
             return Some(given);
         }
         match type_of(&flat) {
             "object" => self.object(&flat, depth),
             "array" => self.array(&flat, least_items(&flat), depth),
-            "integer" => number(&flat, true),
-            "number" => number(&flat, false),
+            "integer" => number(&flat, true, largest),
+            "number" => number(&flat, false, largest),
             "boolean" => Some(Value::Bool(false)),
             "null" => Some(Value::Null),
             _ => text::text(&flat).map(Value::String),
@@ -52,7 +57,7 @@ impl Generator<'_> {
         if let Some(value) = flat.get("const") {
             return Some(value.clone());
         }
-        let plain = self.attempt % WITH_OPTIONAL < WITHOUT_EXAMPLES;
+        let plain = self.attempt == WITH_LARGEST || self.attempt % WITH_OPTIONAL < WITHOUT_EXAMPLES;
         let examples = flat.get("examples").filter(|_| plain).and_then(|examples| self.chosen(examples));
         let default = || flat.get("default").filter(|_| plain).cloned();
         let named = || flat.get("enum").and_then(|values| self.chosen(values));
@@ -263,8 +268,14 @@ fn different(item: &Value, position: usize) -> Option<Value> {
     }
 }
 
-/// A number that satisfies the keywords. 1 is preferred, as 0 often means "no limit".
-fn number(flat: &Map<String, Value>, integer: bool) -> Option<Value> {
+/// Whether a schema of numbers declares a maximum, and not the values.
+fn has_maximum(flat: &Map<String, Value>) -> bool {
+    let has = |key: &str| flat.contains_key(key);
+    (has("maximum") || has("exclusiveMaximum")) && !has("enum") && !has("const")
+}
+
+/// A number that satisfies the keywords. 1 is preferred, as 0 often means "no limit"; or the largest one up to [`LARGEST`].
+fn number(flat: &Map<String, Value>, integer: bool, largest: bool) -> Option<Value> {
     let limit = |key: &str| flat.get(key).and_then(Value::as_f64);
     let step = limit("multipleOf").or(integer.then_some(1.0));
     let least = [limit("minimum"), limit("exclusiveMinimum")].into_iter().flatten().reduce(f64::max);
@@ -278,7 +289,10 @@ fn number(flat: &Map<String, Value>, integer: bool) -> Option<Value> {
             && (!integer || number.fract() == 0.0)
     };
     let size = step.unwrap_or(0.5);
-    let mut candidates = vec![1.0, 0.0, size];
+    let mut candidates = if largest { Vec::new() } else { vec![1.0, 0.0, size] };
+    if let Some(most) = most.filter(|_| largest).map(|most| most.min(LARGEST)) {
+        candidates.extend([(most / size).floor() * size, ((most / size).ceil() - 1.0) * size]);
+    }
     if let Some(least) = least {
         candidates.extend([(least / size).ceil() * size, ((least / size).floor() + 1.0) * size]);
     }

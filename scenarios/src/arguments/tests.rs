@@ -164,6 +164,31 @@ fn a_large_text_is_in_no_header() {
 }
 
 #[test]
+fn most_arguments_have_all_properties_and_large_numbers() {
+    let most = |schema: &Value| ArgumentGenerator::new(Some(schema)).ok()?.most(0).map(Value::Object);
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "steps": { "type": "integer", "minimum": 3, "maximum": 20, "default": 4 },
+            "share": { "type": "number", "exclusiveMaximum": 1, "multipleOf": 0.25 },
+            "seconds": { "type": "integer", "maximum": 86_400 },
+            "count": { "type": "integer" },
+            "unit": { "type": "string", "default": "m" },
+        },
+        "required": ["steps"],
+    });
+    let expected = json!({ "steps": 20, "share": 0.75, "seconds": 1_000, "count": 1, "unit": "m" });
+    assert_eq!(most(&schema), Some(expected));
+    // They would be the usual ones.
+    assert_eq!(
+        most(&json!({ "type": "object", "properties": { "a": { "type": "integer" } }, "required": ["a"] })),
+        None
+    );
+    let fixed = json!({ "type": "object", "properties": { "a": { "enum": [1, 2], "maximum": 9 } } });
+    assert_eq!(most(&fixed), Some(json!({ "a": 1 })));
+}
+
+#[test]
 fn a_schema_that_forbids_nothing_has_no_invalid_arguments() {
     let invalid = ArgumentGenerator::new(None).and_then(|it| it.invalid(0));
     assert_eq!(invalid, Ok(vec![]));
@@ -253,6 +278,12 @@ proptest! {
         let arguments = generator.valid(seed).map(Value::Object).expect("the generator knows all of these keywords");
         prop_assert!(strict(&schema).is_valid(&arguments), "{arguments}");
         prop_assert_eq!(generator.valid(seed).map(Value::Object), Ok(arguments));
+    }
+
+    #[test]
+    fn most_arguments_are_valid(schema in schema(), seed: u64) {
+        let most = ArgumentGenerator::new(Some(&schema)).expect("a valid schema").most(seed);
+        prop_assert!(most.is_none_or(|most| strict(&schema).is_valid(&Value::Object(most))));
     }
 
     #[test]

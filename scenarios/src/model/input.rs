@@ -32,6 +32,8 @@ pub enum Responses {
     Complete,
     /// None.
     Missing,
+    /// None, in a request that declares no capabilities.
+    Undeclared,
     /// A valid response to each input request, and another one.
     Extra,
     /// A valid response to each input request, with a changed `requestState`.

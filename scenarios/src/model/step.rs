@@ -380,7 +380,7 @@ pub struct CallTools {
     /// Whether to make the calls only in the newest revision of each era that the server supports [default: false].
     #[serde(default)]
     pub once: bool,
-    /// The log level in the metadata of each call (2026-07-28) [default: none].
+    /// The log level in the metadata of each call, in 2026-07-28 [default: none].
     #[serde(default)]
     pub log_level: Option<String>,
     /// Maximum number of tools [default: 30].
@@ -411,7 +411,7 @@ pub enum User {
     Fails,
     /// The user accepts forms, with valid values, and links.
     Accepts,
-    /// No request gets a response. A call that is cancelled has a ping before.
+    /// No request gets a response in time. A call that is cancelled has a ping before, and the responses follow.
     Absent,
 }
 
@@ -425,6 +425,9 @@ pub enum ArgumentKind {
     /// Several calls per tool with arguments that its input schema allows: with and without optional properties, with each
     /// value of an `enum`, with text beyond ASCII, and once with a large string. A slow tool is called once.
     Varied,
+    /// One call per tool with all optional properties, and with numbers at their declared maximum, but at most 1,000. With
+    /// `cancel`, only tools whose calls were too fast to be cancelled before.
+    Most,
     /// One call per kind of rule in the input schema of a tool, with arguments that violate only this rule. One tool is
     /// also called under its name in another case.
     Invalid,

@@ -329,6 +329,17 @@ impl Peer {
         response
     }
 
+    /// Answers the requests of the server after this number of received messages, and waits for a response to a cancelled call
+    /// that it should not have.
+    pub(crate) async fn answer_late(&mut self, received: usize, sent: &Sent) -> Result<Value, StepError> {
+        for request in self.recorder.received_since(received) {
+            if let Some(reply) = self.recorder.late_answer_to(&request) {
+                self.raw(reply.to_string().as_bytes(), 1, Duration::ZERO).await?;
+            }
+        }
+        self.response(sent, AFTER_CANCEL).await
+    }
+
     /// Cancels an open call of a tool on purpose.
     pub(crate) async fn cancel_call(&mut self, tool: &str, sent: &Sent) {
         self.slow_calls.interrupted.insert(tool.to_owned());

@@ -12,7 +12,7 @@ use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use serde_json::Value;
 use tokio::{sync::watch, time::Instant};
 
-use super::answer::answer;
+use super::answer::{answer, feature_of};
 use crate::{
     model::User,
     parameter_headers::{self, MirroredParameter},
@@ -141,6 +141,12 @@ impl TranscriptRecorder {
     pub(super) fn answer_to(&self, request: &Value) -> Option<Value> {
         let state = self.lock();
         answer(request, &state.declared, state.user)
+    }
+
+    /// The response that an absent user did not give to a request from the server.
+    pub(super) fn late_answer_to(&self, request: &Value) -> Option<Value> {
+        let asks = request.get("id").is_some() && request["method"].as_str().and_then(feature_of).is_some();
+        answer(request, &self.lock().declared, User::Declines).filter(|_| asks)
     }
 
     /// What the user and the model do from now on.

@@ -144,7 +144,8 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
                 peer.note_fast_without_arguments(&planned.name, elapsed);
             }
         } else if peer.was_interrupted(&planned.name) {
-            if interrupted.is_empty() && step.user.is_none() && peer.ends_soon(&planned.name).await {
+            let may_be_repeated = step.user.is_none() && step.arguments != ArgumentKind::Most;
+            if interrupted.is_empty() && may_be_repeated && peer.ends_soon(&planned.name).await {
                 cancel_one_of_two(peer, &planned, early(elapsed)).await?;
             }
             interrupted.insert(planned.name.clone(), early(elapsed));
@@ -160,7 +161,7 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
             entry["log_level"] = level;
         }
         entry["progress"] = json!(progress);
-        if step.log_level.is_some() && peer.transport() == Transport::Stdio {
+        if step.log_level.is_some() && peer.revision().is_modern() && peer.transport() == Transport::Stdio {
             // A message that arrives before this response belongs to no call.
             let without_level = Outgoing { method: "server/discover".to_owned(), ..Outgoing::default() };
             let _ = peer.request(without_level, peer.response_timeout(None)).await;
@@ -217,7 +218,7 @@ fn plan_calls(peer: &Peer, step: &CallTools, tools: &[Value], policy: &ToolPolic
     let mut with_large = true;
     for tool in tools {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-        match plan(step, tool, name, policy, with_large) {
+        match plan(peer, step, tool, name, policy, with_large) {
             Ok(planned) if calls.len() < step.max.unwrap_or(MAX) => {
                 with_large &= !planned.iter().any(Planned::is_large);
                 calls.push(planned);
@@ -242,6 +243,7 @@ fn plan_calls(peer: &Peer, step: &CallTools, tools: &[Value], policy: &ToolPolic
 
 /// The calls of one tool.
 fn plan(
+    peer: &Peer,
     step: &CallTools,
     tool: &Value,
     name: &str,
@@ -249,6 +251,9 @@ fn plan(
     with_large: bool,
 ) -> Result<Vec<Planned>, String> {
     policy.permits(tool)?;
+    if step.cancel && step.arguments == ArgumentKind::Most && peer.was_interrupted(name) {
+        return Err("its calls were cancelled already".to_owned());
+    }
     if step.task && supports_tasks(tool) {
         return Err("it supports tasks".to_owned());
     }
@@ -257,13 +262,20 @@ fn plan(
     let generator = ArgumentGenerator::new(tool.get("inputSchema")).map_err(|cause| cause.to_string())?;
     let valid = generator.valid(SEED).map_err(|cause| cause.to_string())?;
     match step.arguments {
-        ArgumentKind::Valid | ArgumentKind::Varied if needs_task => Err("it runs only as a task".to_owned()),
+        ArgumentKind::Valid | ArgumentKind::Varied | ArgumentKind::Most if needs_task => {
+            Err("it runs only as a task".to_owned())
+        }
         // Twice, so that calls with ids of both kinds are cancelled, and that a call without a token has no progress.
         ArgumentKind::Valid if step.cancel => {
             let without_token = Planned { has_token: false, ..Planned::valid(name, valid.clone()) };
             Ok(vec![Planned::valid(name, valid), without_token])
         }
         ArgumentKind::Valid => Ok(vec![Planned::valid(name, valid)]),
+        ArgumentKind::Most => {
+            let most = generator.most(SEED).ok_or("no other arguments could be generated for its input schema")?;
+            let without_token = step.cancel.then(|| Planned { has_token: false, ..Planned::valid(name, most.clone()) });
+            Ok(std::iter::once(Planned::valid(name, most)).chain(without_token).collect())
+        }
         ArgumentKind::Varied => {
             let others = generator.variants(SEED, with_large).map_err(|cause| cause.to_string())?;
             let variant = |arguments| Planned { is_variant: true, ..Planned::valid(name, arguments) };
@@ -297,6 +309,11 @@ pub(super) fn valid_arguments(tool: &Value) -> Option<Map<String, Value>> {
     ArgumentGenerator::new(tool.get("inputSchema")).ok()?.valid(SEED).ok()
 }
 
+/// Generated arguments with all optional properties and large numbers, if they differ from the valid ones.
+pub(super) fn most_arguments(tool: &Value) -> Option<Map<String, Value>> {
+    ArgumentGenerator::new(tool.get("inputSchema")).ok()?.most(SEED)
+}
+
 /// Generated arguments that violate the schema of a tool in one place.
 pub(super) fn invalid_arguments(tool: &Value) -> Option<Map<String, Value>> {
     let invalid = ArgumentGenerator::new(tool.get("inputSchema")).ok()?.invalid(SEED).ok()?;
@@ -305,9 +322,14 @@ pub(super) fn invalid_arguments(tool: &Value) -> Option<Map<String, Value>> {
 
 /// Generated arguments that the schema of a tool permits, other than these.
 pub(super) fn other_arguments(tool: &Value, than: &Value) -> Option<Value> {
-    let generator = ArgumentGenerator::new(tool.get("inputSchema")).ok()?;
-    let valid = generator.valid(SEED).into_iter().chain(generator.variants(SEED, false).into_iter().flatten());
+    let valid = valid_arguments(tool).into_iter().chain(varied_arguments(tool));
     valid.map(Value::Object).find(|arguments| arguments != than)
+}
+
+/// Generated arguments that the schema of a tool permits, other than [`valid_arguments`].
+pub(super) fn varied_arguments(tool: &Value) -> Vec<Map<String, Value>> {
+    let generator = ArgumentGenerator::new(tool.get("inputSchema"));
+    generator.and_then(|generator| generator.variants(SEED, false)).unwrap_or_default()
 }
 
 /// A call of the first tool under its name in another case, which no tool has.
@@ -352,6 +374,7 @@ async fn call(
     }
     // Ids of both kinds can be cancelled.
     outgoing.id = (step.cancel && planned.has_token).then(|| json!(format!("workbench-call-{number}")));
+    let received = peer.received();
     let sent = peer.send(outgoing).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {
@@ -361,7 +384,13 @@ async fn call(
                     let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
                     unless_closed(peer.request(ping, peer.response_timeout(None)).await)?;
                 }
-                peer.interrupt(&planned.name, &sent).await
+                match peer.interrupt(&planned.name, &sent).await {
+                    // The user answers too late.
+                    Err(error) if error.kind == "timed-out" && step.user == Some(User::Absent) => {
+                        peer.answer_late(received, &sent).await
+                    }
+                    interrupted => interrupted,
+                }
             }
             other => other,
         }
@@ -437,7 +466,7 @@ fn metadata(peer: &mut Peer, step: &CallTools, planned: &Planned, id: i64) -> Ma
         let token = if is_text { json!(format!("progress-{id}")) } else { json!(1_000_000 + id) };
         meta.insert("progressToken".to_owned(), token);
     }
-    if let Some(level) = &step.log_level {
+    if let Some(level) = step.log_level.as_ref().filter(|_| peer.revision().is_modern()) {
         meta.insert(LOG_LEVEL.to_owned(), json!(level));
     }
     meta

@@ -18,6 +18,8 @@ use crate::{
 
 /// Maximum number of tools that are called.
 const MAX_CALLS: usize = 20;
+/// A tool whose calls took longer together is not called with other arguments.
+const SOON: Duration = Duration::from_secs(1);
 const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
 
 /// Calls each permitted tool as a client with the extension, and polls the tasks that some calls become.
@@ -40,13 +42,18 @@ pub(super) async fn call(
     let mut tasks = Vec::new();
     for tool in tools.iter().take(MAX_CALLS) {
         let Some(call) = call_of(tool, calls::valid_arguments) else { continue };
-        let response = send(peer, "tools/call", declaring(call.clone()), within).await?;
-        let Some(id) = response.as_ref().and_then(task_of) else { continue };
-        follow(peer, &id, within).await?;
-        // What a client without the extension gets.
-        send(peer, "tools/call", call, within).await?;
+        let began = Instant::now();
+        let Some(id) = run(peer, call, within).await? else { continue };
         for method in METHODS {
             send(peer, method, about(method, &id), within).await?;
+        }
+        // Other arguments may have another outcome.
+        for arguments in calls::varied_arguments(tool) {
+            if began.elapsed() > SOON {
+                break;
+            }
+            let Some(call) = call_of(tool, |_| Some(arguments)) else { break };
+            run(peer, call, within).await?;
         }
         tasks.push(json!({ "tool": tool.get("name"), "id": id }));
         if tasks.len() == step.max.unwrap_or(MAX) {
@@ -57,6 +64,16 @@ pub(super) async fn call(
         return Err(Failure::Nothing("no tool that may be called becomes a task".to_owned()));
     }
     Ok(json!({ "tasks": tasks }))
+}
+
+/// Makes a call and follows the task that it becomes. Returns its id.
+async fn run(peer: &mut Peer, call: Map<String, Value>, within: Duration) -> Result<Option<String>, StepError> {
+    let response = send(peer, "tools/call", declaring(call.clone()), within).await?;
+    let Some(id) = response.as_ref().and_then(task_of) else { return Ok(None) };
+    follow(peer, &id, within).await?;
+    // What a client without the extension gets.
+    send(peer, "tools/call", call, within).await?;
+    Ok(Some(id))
 }
 
 /// The parameters of a request of a client with the extension.

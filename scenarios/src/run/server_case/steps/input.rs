@@ -16,8 +16,10 @@ use crate::{
     },
 };
 
-/// Timeout of one response. A tool that takes longer is skipped.
+/// Timeout of one response.
 const WITHIN: Duration = Duration::from_secs(3);
+/// The same for a call with large arguments, which is often slow. A tool that asks does so at once.
+const WITHIN_MOST: Duration = Duration::from_millis(500);
 /// Maximum number of rounds until a request is complete.
 const MAX_ROUNDS: usize = 5;
 /// Maximum number of pairs of items of which one gets the state of the other.
@@ -42,14 +44,17 @@ pub(super) async fn take(
         let Some(answer) = target.send(peer, all_capabilities(), Map::new()).await? else { continue };
         let interim = requested_input(&answer).is_some();
         answers.push(answer);
+        let mut rounds = 0;
         if interim {
             for capabilities in partial_capabilities() {
                 target.send(peer, capabilities, Map::new()).await?;
             }
-            for responses in &step.responses {
-                answers.extend(target.retry(peer, *responses).await?);
-            }
+            rounds = target.take_rounds(peer, step, 0, &mut answers).await?;
             asking.push(target);
+        }
+        // Some tools ask only about a large amount, or ask more then.
+        if let Some(most) = target.with_most_arguments(peer).filter(|_| !step.responses.is_empty()) {
+            most.take_rounds(peer, step, rounds, &mut answers).await?;
         }
     }
     if step.responses.contains(&Responses::OtherArguments) {
@@ -85,6 +90,8 @@ struct Target {
     params: Map<String, Value>,
     /// The definition in the list.
     item: Value,
+    /// Timeout of one response. A tool that takes longer is skipped.
+    within: Duration,
 }
 
 impl Target {
@@ -104,7 +111,12 @@ impl Target {
             "resources/read" => json!({ "uri": item.get("uri")? }),
             _ => return None,
         };
-        Some(Self { method: method.to_owned(), params: params.as_object().cloned()?, item: item.clone() })
+        Some(Self {
+            method: method.to_owned(),
+            params: params.as_object().cloned()?,
+            item: item.clone(),
+            within: WITHIN,
+        })
     }
 
     /// The name of the tool.
@@ -134,7 +146,7 @@ impl Target {
         let outgoing = Outgoing { method: self.method.clone(), params: Some(params), headers, ..Outgoing::default() };
         let began_us = peer.now_us();
         let sent = peer.send(outgoing).await?;
-        let response = peer.response(&sent, WITHIN).await;
+        let response = peer.response(&sent, self.within).await;
         if let Some(tool) = self.tool() {
             peer.note_duration(tool, Duration::from_micros(peer.now_us() - began_us), response.is_ok());
         }
@@ -161,23 +173,67 @@ impl Target {
         self.send(peer, all_capabilities(), more).await
     }
 
-    /// Sends a new first request, then retries it with responses. Returns the last response.
-    async fn retry(&self, peer: &mut Peer, responses: Responses) -> Result<Option<Value>, StepError> {
-        let mut answer = self.send(peer, all_capabilities(), Map::new()).await?;
-        for _ in 0..MAX_ROUNDS {
-            let Some((requests, state)) = answer.as_ref().and_then(requested_input) else { break };
-            let Some(mut more) = retry_params(&requests, state, responses) else { break };
-            if responses == Responses::OtherArguments {
-                let other = self.params.get("arguments").and_then(|than| calls::other_arguments(&self.item, than));
-                let Some(other) = other else { break };
-                more.insert("arguments".to_owned(), other);
-            }
-            answer = self.send(peer, all_capabilities(), more).await?;
-            if responses != Responses::Complete {
-                break;
+    /// The tool with larger arguments.
+    fn with_most_arguments(&self, peer: &Peer) -> Option<Self> {
+        let most = self.tool().and_then(|_| calls::most_arguments(&self.item))?;
+        let mut params = self.params.clone();
+        params.insert("arguments".to_owned(), Value::Object(most));
+        Some(Self {
+            method: self.method.clone(),
+            params,
+            item: self.item.clone(),
+            within: peer.response_timeout(Some(WITHIN_MOST)),
+        })
+    }
+
+    /// Sends first requests, and retries them with each kind of responses of the step: in the first round, and in the last one.
+    /// Rounds up to `known` are not repeated. Returns the number of rounds.
+    async fn take_rounds(
+        &self,
+        peer: &mut Peer,
+        step: &Input,
+        known: usize,
+        answers: &mut Vec<Value>,
+    ) -> Result<usize, Failure> {
+        let (answer, rounds) = self.retry(peer, Responses::Complete, 0).await?;
+        answers.extend(answer);
+        let first = (known == 0 && rounds > 0).then_some(0);
+        let last = (known < rounds && rounds > 1).then(|| rounds - 1);
+        for before in first.into_iter().chain(last) {
+            for responses in step.responses.iter().filter(|responses| **responses != Responses::Complete) {
+                answers.extend(self.retry(peer, *responses, before).await?.0);
             }
         }
-        Ok(answer)
+        Ok(rounds)
+    }
+
+    /// Sends a new first request, then retries it with responses, which are complete in so many rounds before. Returns the last
+    /// response, and the number of rounds.
+    async fn retry(
+        &self,
+        peer: &mut Peer,
+        responses: Responses,
+        before: usize,
+    ) -> Result<(Option<Value>, usize), StepError> {
+        let mut answer = self.send(peer, all_capabilities(), Map::new()).await?;
+        // A retry is a request of its own, with its own capabilities.
+        let capabilities = if responses == Responses::Undeclared { Map::new() } else { all_capabilities() };
+        for round in 0..MAX_ROUNDS {
+            let Some((requests, state)) = answer.as_ref().and_then(requested_input) else { return Ok((answer, round)) };
+            let responses = if round < before { Responses::Complete } else { responses };
+            let Some(mut more) = retry_params(&requests, state, responses) else { return Ok((answer, round)) };
+            if responses == Responses::OtherArguments {
+                let other = self.params.get("arguments").and_then(|than| calls::other_arguments(&self.item, than));
+                let Some(other) = other else { return Ok((answer, round)) };
+                more.insert("arguments".to_owned(), other);
+            }
+            let capabilities = if responses == Responses::Complete { all_capabilities() } else { capabilities.clone() };
+            answer = self.send(peer, capabilities, more).await?;
+            if responses != Responses::Complete {
+                return Ok((answer, round + 1));
+            }
+        }
+        Ok((answer, MAX_ROUNDS))
     }
 }
 
@@ -208,6 +264,7 @@ fn retry_params(
         requests.iter().map(|(key, one)| (key.clone(), response(one, responses))).collect();
     match responses {
         Responses::Missing
+        | Responses::Undeclared
         | Responses::Malformed
         | Responses::Declined
         | Responses::Dismissed
@@ -216,7 +273,7 @@ fn retry_params(
         {
             return None;
         }
-        Responses::Missing => given.clear(),
+        Responses::Missing | Responses::Undeclared => given.clear(),
         Responses::Extra => drop(given.insert("workbench_unknown".to_owned(), json!({ "action": "cancel" }))),
         _ => {}
     }

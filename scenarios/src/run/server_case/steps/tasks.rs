@@ -108,7 +108,10 @@ pub(super) fn timeout(peer: &Peer, step: &TaskCalls) -> Duration {
 }
 
 /// The parameters of a call with generated arguments.
-pub(super) fn call_of(tool: &Value, arguments: fn(&Value) -> Option<Map<String, Value>>) -> Option<Map<String, Value>> {
+pub(super) fn call_of(
+    tool: &Value,
+    arguments: impl FnOnce(&Value) -> Option<Map<String, Value>>,
+) -> Option<Map<String, Value>> {
     json!({ "name": tool.get("name")?, "arguments": arguments(tool)? }).as_object().cloned()
 }
 
