@@ -102,7 +102,7 @@ impl ArgumentGenerator {
     }
 
     /// Other valid arguments: with all optional properties, with each value of an `enum`, both booleans and items of arrays at
-    /// the top level, and with text that some servers cannot process. `with_large` adds a string of 100,000 characters.
+    /// the top level, and with text that some servers cannot process. One is long: 8,000 bytes, or 100,000 `with_large`.
     ///
     /// # Errors
     /// If no valid arguments were found.
@@ -119,8 +119,8 @@ impl ArgumentGenerator {
         Ok(found)
     }
 
-    /// Valid arguments with all optional properties, and with numbers at their declared maximum, but at most 1,000. `None` if
-    /// none were found, or they are the arguments of [`valid`](Self::valid).
+    /// Valid arguments with all optional properties, numbers at their declared maximum, but at most 1,000, and booleans that are
+    /// true. `None` if none were found, or they are the arguments of [`valid`](Self::valid).
     pub(crate) fn most(&self, seed: u64) -> Option<Map<String, Value>> {
         let generator = generate::Generator { root: &self.schema, seed, attempt: generate::WITH_LARGEST };
         let arguments = generator.value(&self.schema, 0)?.as_object().cloned()?;

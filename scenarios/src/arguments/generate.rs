@@ -14,7 +14,7 @@ const MAX_ITEMS: u64 = 1_000;
 const WITHOUT_EXAMPLES: usize = 4;
 /// Attempts with this number or a higher one include optional properties.
 pub(super) const WITH_OPTIONAL: usize = 8;
-/// The attempt that includes optional properties, with numbers at their declared maximum.
+/// The attempt that includes optional properties, with numbers at their declared maximum, and booleans that are true.
 pub(super) const WITH_LARGEST: usize = 12;
 /// Numbers do not exceed this one to be at their maximum, so that a tool does not work for hours.
 const LARGEST: f64 = 1_000.0;
@@ -46,7 +46,7 @@ impl Generator<'_> {
             "array" => self.array(&flat, least_items(&flat), depth),
             "integer" => number(&flat, true, largest),
             "number" => number(&flat, false, largest),
-            "boolean" => Some(Value::Bool(false)),
+            "boolean" => Some(Value::Bool(self.attempt == WITH_LARGEST)),
             "null" => Some(Value::Null),
             _ => text::text(&flat).map(Value::String),
         }

@@ -9,6 +9,8 @@ use crate::parameter_headers::ANNOTATION;
 const UNUSUAL: &str = "grüße \u{1f600}\u{65e5}\u{672c}\n\"quoted\" \\ end";
 /// Size of a large string, in bytes.
 const LARGE: usize = 100_000;
+/// Size of the string of another tool, in bytes.
+const MEDIUM: usize = 8_000;
 /// A letter of two bytes. After an odd number of bytes, each block of an even size ends within a letter, so that a server that
 /// decodes the blocks it reads one by one breaks it.
 pub(crate) const NOT_ASCII: &str = "ü";
@@ -30,13 +32,12 @@ pub(super) fn variants(
     let mut all = Vec::new();
     let text = properties.iter().find(|(_, property)| is_plain_text(property));
     all.extend(text.map(|(name, _)| with(name, json!(UNUSUAL))));
+    // A server that leaves out empty values returns incomplete content.
+    all.extend(text.map(|(name, _)| with(name, json!(""))));
     // HTTP servers limit the size of headers, in which such a parameter is repeated (2026-07-28, basic/transports).
     let in_body = properties.iter().find(|(_, property)| is_plain_text(property) && !property.contains_key(ANNOTATION));
-    all.extend(
-        in_body
-            .filter(|_| with_large)
-            .map(|(name, _)| with(name, json!(format!("x{}x", NOT_ASCII.repeat(LARGE / 2 - 1))))),
-    );
+    let size = if with_large { LARGE } else { MEDIUM };
+    all.extend(in_body.map(|(name, _)| with(name, json!(format!("x{}x", NOT_ASCII.repeat(size / 2 - 1))))));
     all.extend(complete(generator));
     // The result is often 0 too, and a server that tests whether it is true loses it.
     let mut zeros = first.clone();
@@ -49,7 +50,8 @@ pub(super) fn variants(
             Some(values) => values.clone(),
             None => match type_of(property) {
                 "boolean" => vec![json!(true), json!(false)],
-                "integer" | "number" => vec![json!(0), json!(-3)],
+                "integer" => vec![json!(0), json!(-3)],
+                "number" => vec![json!(0), json!(-3), json!(0.25)],
                 // The shortest array is often empty, and shows nothing of what a tool does with items.
                 "array" => generator.filled_array(property).into_iter().collect(),
                 _ => continue,
@@ -84,6 +86,8 @@ pub(super) fn filled(generator: &Generator<'_>) -> Option<Map<String, Value>> {
 
 /// A string without a rule for its content.
 fn is_plain_text(property: &Map<String, Value>) -> bool {
-    const RULES: [&str; 5] = ["enum", "const", "pattern", "format", "maxLength"];
-    property.get("type").is_some_and(|kind| kind == "string") && RULES.iter().all(|rule| !property.contains_key(*rule))
+    const RULES: [&str; 4] = ["enum", "const", "pattern", "format"];
+    let is_short = property.get("maxLength").and_then(Value::as_u64).is_some_and(|most| most < MEDIUM as u64);
+    let is_free = RULES.iter().all(|rule| !property.contains_key(*rule)) && !is_short;
+    property.get("type").is_some_and(|kind| kind == "string") && is_free
 }

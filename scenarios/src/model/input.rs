@@ -34,12 +34,18 @@ pub enum Responses {
     Missing,
     /// None, in a request that declares no capabilities.
     Undeclared,
+    /// A valid response to each input request but the last one, if there are several.
+    Partial,
     /// A valid response to each input request, and another one.
     Extra,
     /// A valid response to each input request, with a changed `requestState`.
     ChangedState,
     /// Complete responses, and the state with another letter or digit near its end.
     ChangedEnd,
+    /// Complete responses, and the state with another letter or digit in the second of its three parts.
+    ChangedPart,
+    /// Complete responses, and an object as the state.
+    StateOfAnotherType,
     /// Complete responses, and the state without what follows its last dot, or without its last third.
     ShortenedState,
     /// Texts instead of responses.

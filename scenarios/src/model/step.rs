@@ -108,6 +108,7 @@ pub enum ServerStep {
     /// A parameter that is a string of the form `{{$.steps[0].items[0].uri}}` is replaced by the first node that this
     /// JSONPath selects in the values of the earlier steps. If it selects none, the step is skipped. With `each` the
     /// request is sent once per item, and `{{$.item.uri}}` selects in the item. Value: `{ answers: [..] }`.
+    /// `{{$.revision}}` is the revision of the session.
     Request(Request),
     /// Send a notification.
     Notify(Request),
@@ -425,8 +426,8 @@ pub enum ArgumentKind {
     /// Several calls per tool with arguments that its input schema allows: with and without optional properties, with each
     /// value of an `enum`, with text beyond ASCII, and once with a large string. A slow tool is called once.
     Varied,
-    /// One call per tool with all optional properties, and with numbers at their declared maximum, but at most 1,000. With
-    /// `cancel`, only tools whose calls were too fast to be cancelled before.
+    /// One call per tool with all optional properties, numbers at their declared maximum, but at most 1,000, and booleans that
+    /// are true. With `cancel`, only tools whose calls were too fast to be cancelled before.
     Most,
     /// One call per kind of rule in the input schema of a tool, with arguments that violate only this rule. One tool is
     /// also called under its name in another case.

@@ -21,7 +21,7 @@ impl<'a> ConnectionFrames<'a> {
     }
 
     /// A header of the server's response.
-    pub(super) fn response_header(&self, name: &str) -> Option<&'a str> {
+    pub(in crate::judge) fn response_header(&self, name: &str) -> Option<&'a str> {
         self.frames.iter().filter(|frame| !frame.from_client()).find_map(|frame| header(frame, name))
     }
 

@@ -463,7 +463,7 @@ fn metadata(peer: &mut Peer, step: &CallTools, planned: &Planned, id: i64) -> Ma
     // A tool that may be slow gets a token, because its progress shows that it works.
     if planned.has_token && (step.progress || peer.was_interrupted(&planned.name)) {
         let is_text = peer.takes_text_token(&planned.name);
-        let token = if is_text { json!(format!("progress-{id}")) } else { json!(1_000_000 + id) };
+        let token = if is_text { json!(format!("Progress-{id}")) } else { json!(1_000_000 + id) };
         meta.insert("progressToken".to_owned(), token);
     }
     if let Some(level) = step.log_level.as_ref().filter(|_| peer.revision().is_modern()) {

@@ -83,7 +83,7 @@ async fn request(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Va
     if let Some(path) = &step.each {
         return each(peer, step, path, values).await;
     }
-    let outgoing = outgoing(step, values, None)?;
+    let outgoing = outgoing(peer, step, values, None)?;
     let within = peer.response_timeout(step.within.map(|HumanDuration(within)| within));
     if let Some(method) = &step.until {
         let sent = peer.send(outgoing).await?;
@@ -122,7 +122,7 @@ async fn each(peer: &mut Peer, step: &Request, path: &str, values: &[Value]) -> 
     let within = peer.response_timeout(step.within.map(|HumanDuration(within)| within));
     let mut answers = Vec::new();
     for item in items.iter().take(step.max.unwrap_or(MAX_ITEMS)) {
-        answers.push(peer.request(outgoing(step, values, Some(item))?, within).await?);
+        answers.push(peer.request(outgoing(peer, step, values, Some(item))?, within).await?);
     }
     Ok(json!({ "answers": answers }))
 }
@@ -178,7 +178,7 @@ async fn repeated(peer: &mut Peer, outgoing: &Outgoing, count: u16, within: Dura
 }
 
 async fn notify(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Value, Failure> {
-    peer.notify(&outgoing(step, values, None)?).await?;
+    peer.notify(&outgoing(peer, step, values, None)?).await?;
     Ok(Value::Null)
 }
 
@@ -235,8 +235,9 @@ async fn unauthorized(peer: &mut Peer) -> Outcome {
     peer.probe_protection(Outgoing { method: "tools/call".to_owned(), params, ..Outgoing::default() }).await
 }
 
-fn outgoing(step: &Request, values: &[Value], item: Option<&Value>) -> Result<Outgoing, Failure> {
-    let root = fill::values(values, item);
+fn outgoing(peer: &Peer, step: &Request, values: &[Value], item: Option<&Value>) -> Result<Outgoing, Failure> {
+    let mut root = fill::values(values, item);
+    root["revision"] = json!(peer.revision());
     let params = step.params.as_ref().map(|params| fill::fill(params, &root)).transpose().map_err(Failure::Nothing)?;
     let headers = step.headers.iter().map(|(name, value)| Ok((name.clone(), fill::fill_text(value, &root)?)));
     let mut headers = headers.collect::<Result<Headers, String>>().map_err(Failure::Nothing)?;

@@ -363,8 +363,10 @@ fn own_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
             repeating.extend(repeated_text(arguments, result).map(|argument| (call.name, (argument, result))));
             continue;
         };
+        // A search for an empty text finds everything.
+        let is_open = arguments.as_object().is_some_and(|arguments| arguments.values().any(|value| value == ""));
         // The schema may name it as the default.
-        if contains(arguments, argument) || contains(&call.tool["inputSchema"], argument) {
+        if is_open || contains(arguments, argument) || contains(&call.tool["inputSchema"], argument) {
             continue;
         }
         let message = || {

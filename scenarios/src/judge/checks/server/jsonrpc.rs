@@ -97,6 +97,14 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
     let waiting = Waiting::new(transcript);
     let single = transcript.requests().iter().map(|one| (one.request, one.response.is_some()));
     let mut findings = Findings::default();
+    for ping in rejected_by_id(transcript) {
+        let error = ping.error().unwrap_or_default();
+        let id = brief_or_missing(ping.request.json.get("id"));
+        findings.fail(
+            format!("a ping with the id {id} is rejected with {}, and others are not", brief(error)),
+            ping.frames(),
+        );
+    }
     for (request, answered) in single {
         if answered {
             findings.saw(request.seq());
@@ -105,6 +113,16 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("requests", "no request was sent")
+}
+
+/// The pings that are rejected although their ids are numbers, as those of pings that have a result. Over HTTP the session may
+/// be the reason.
+fn rejected_by_id<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<&'t RequestResponse<'a>> {
+    let has_number = |ping: &&RequestResponse<'_>| ping.request.json.get("id").is_some_and(Value::is_number);
+    let pings = || transcript.requests_of("ping").filter(has_number);
+    let first = pings().find(|ping| ping.result().is_some()).filter(|_| !transcript.is_http());
+    let since = first.map_or(u64::MAX, |ping| ping.request.seq());
+    pings().filter(|ping| ping.request.seq() > since && ping.error().is_some()).collect()
 }
 
 /// The session over HTTP, and the id of a request.

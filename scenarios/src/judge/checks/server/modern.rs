@@ -54,8 +54,10 @@ fn version_of<'a>(request: &RequestResponse<'a>) -> Option<&'a Value> {
 }
 
 /// Whether a request has the metadata of a modern revision.
+/// An `initialize` with a result selects the older era, whatever its metadata.
 fn is_modern(request: &RequestResponse<'_>) -> bool {
-    version_of(request).and_then(Value::as_str).is_some_and(names_modern)
+    let is_handshake = request.request.is("initialize") && request.result().is_some();
+    !is_handshake && version_of(request).and_then(Value::as_str).is_some_and(names_modern)
 }
 
 fn names_modern(version: &str) -> bool {

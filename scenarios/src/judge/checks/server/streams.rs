@@ -491,7 +491,11 @@ fn outlives(transcript: &Transcript<'_>) -> CheckOutcome {
 /// The events that other sessions had before a stream was resumed, none of which it has. Empty for other streams.
 fn earlier_events_of_others<'a>(transcript: &Transcript<'a>, stream: &ConnectionFrames<'a>) -> Vec<Message<'a>> {
     let Some(request) = stream.request().filter(|_| stream.resumes_after().is_some()) else { return Vec::new() };
-    let others = transcript.connections().iter().filter(|other| session_of(other) != session_of(stream));
+    // The response to `initialize` begins the session.
+    let is_own = |other: &&ConnectionFrames<'_>| {
+        session_of(other) == session_of(stream) || other.response_header(SESSION_HEADER) == session_of(stream)
+    };
+    let others = transcript.connections().iter().filter(|other| !is_own(other));
     others.flat_map(messages).filter(|message| message.seq() < request.seq).collect()
 }
 
@@ -505,7 +509,11 @@ fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {
     for stream in all_get_streams(transcript).filter(|stream| is_of_other_session(stream)) {
         let Some(first) = stream.frames.iter().find(|frame| is_event(frame)) else { continue };
         findings.saw(first.seq);
-        let of_session = |one: &&RequestResponse<'_>| header(one.request.frame, SESSION_HEADER) == session_of(stream);
+        let of_session = |one: &&RequestResponse<'_>| {
+            let request = one.request.frame;
+            let begun = transcript.reply(request).filter(|_| one.request.is("initialize")).unwrap_or(request);
+            header(begun, SESSION_HEADER) == session_of(stream)
+        };
         let own = || transcript.requests().iter().filter(of_session);
         let ids: HashSet<_> = own().filter_map(|one| one.request.id_key()).collect();
         let tokens: HashSet<_> = own().filter_map(|one| Some(progress_token(one)?.to_string())).collect();

@@ -81,6 +81,11 @@ impl Talk {
         self.frame(Direction::ServerToClient, Body::json(message), http)
     }
 
+    /// The HTTP part of the latest frame.
+    fn http(&mut self) -> &mut Http {
+        http_of_latest(&mut self.0)
+    }
+
     /// The server says this with a status.
     fn says_with(self, code: u16, message: Value) -> Self {
         self.frame(Direction::ServerToClient, Body::json(message), Some(status(code, "application/json")))

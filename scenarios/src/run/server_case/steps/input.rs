@@ -50,6 +50,9 @@ pub(super) async fn take(
                 target.send(peer, capabilities, Map::new()).await?;
             }
             rounds = target.take_rounds(peer, step, 0, &mut answers).await?;
+            if !step.responses.is_empty() {
+                target.ask_otherwise(peer, &mut answers).await?;
+            }
             asking.push(target);
         }
         // Some tools ask only about a large amount, or ask more then.
@@ -176,14 +179,32 @@ impl Target {
     /// The tool with larger arguments.
     fn with_most_arguments(&self, peer: &Peer) -> Option<Self> {
         let most = self.tool().and_then(|_| calls::most_arguments(&self.item))?;
+        Some(self.with(most, peer))
+    }
+
+    /// The tool with other arguments, which often make it slow.
+    fn with(&self, arguments: Map<String, Value>, peer: &Peer) -> Self {
         let mut params = self.params.clone();
-        params.insert("arguments".to_owned(), Value::Object(most));
-        Some(Self {
-            method: self.method.clone(),
-            params,
-            item: self.item.clone(),
-            within: peer.response_timeout(Some(WITHIN_MOST)),
-        })
+        params.insert("arguments".to_owned(), Value::Object(arguments));
+        let within = peer.response_timeout(Some(WITHIN_MOST));
+        Self { method: self.method.clone(), params, item: self.item.clone(), within }
+    }
+
+    /// Calls the tool with other arguments, with all capabilities and without any, until it requests several inputs at once.
+    async fn ask_otherwise(&self, peer: &mut Peer, answers: &mut Vec<Value>) -> Result<(), Failure> {
+        let arguments = self.tool().map(|_| calls::varied_arguments(&self.item)).unwrap_or_default();
+        for arguments in arguments {
+            let target = self.with(arguments, peer);
+            let Some(answer) = target.send(peer, all_capabilities(), Map::new()).await? else { return Ok(()) };
+            let requests = requested_input(&answer).map_or(0, |(requests, _)| requests.len());
+            answers.push(answer);
+            if requests > 1 {
+                target.send(peer, Map::new(), Map::new()).await?;
+                answers.extend(target.retry(peer, Responses::Partial, 0).await?.0);
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 
     /// Sends first requests, and retries them with each kind of responses of the step: in the first round, and in the last one.
@@ -249,10 +270,14 @@ fn retry_params(
         }
         // The last characters of Base64 can be unused bits, or padding.
         (Some(state), Responses::ChangedEnd) => Some(changed(&state, |length| length.saturating_sub(6))?),
+        (Some(state), Responses::ChangedPart) => Some(changed_part(&state)?),
+        (Some(_), Responses::StateOfAnotherType) => Some(json!({})),
         (Some(state), Responses::ShortenedState) => Some(shortened(&state)?),
         (
             None,
             Responses::ShortenedState
+            | Responses::ChangedPart
+            | Responses::StateOfAnotherType
             | Responses::ChangedState
             | Responses::ChangedEnd
             | Responses::OtherArguments
@@ -274,6 +299,10 @@ fn retry_params(
             return None;
         }
         Responses::Missing | Responses::Undeclared => given.clear(),
+        Responses::Partial => {
+            let last = requests.keys().next_back().filter(|_| requests.len() > 1)?;
+            given.remove(last);
+        }
         Responses::Extra => drop(given.insert("workbench_unknown".to_owned(), json!({ "action": "cancel" }))),
         _ => {}
     }
@@ -294,6 +323,15 @@ fn changed(state: &Value, position: impl Fn(usize) -> usize) -> Option<Value> {
     let found = text.bytes().enumerate().skip(position(text.len())).find(|(_, byte)| byte.is_ascii_alphanumeric());
     let (at, byte) = found.or_else(|| text.bytes().enumerate().find(|(_, byte)| byte.is_ascii_alphanumeric()))?;
     Some(json!(format!("{}{}{}", &text[..at], swap(byte), &text[at + 1..])))
+}
+
+/// The state with another letter or digit in the second of its parts, which dots separate. Only one with more parts has a
+/// signature behind it.
+fn changed_part(state: &Value) -> Option<Value> {
+    let (first, rest) = state.as_str()?.split_once('.')?;
+    let (second, end) = rest.split_once('.')?;
+    let second = changed(&json!(second), |length| length / 2)?;
+    Some(json!(format!("{first}.{}.{end}", second.as_str()?)))
 }
 
 /// The state without a signature at its end.

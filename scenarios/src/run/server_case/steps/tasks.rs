@@ -13,7 +13,7 @@ use super::{
 use crate::{
     evidence::StepError,
     model::{TaskCalls, User},
-    peer::{Outgoing, Peer},
+    peer::{Outgoing, Peer, Sent},
     run::{ToolPolicy, server_case::unless_closed},
 };
 
@@ -61,10 +61,12 @@ async fn call_each(peer: &mut Peer, step: &TaskCalls, tools: &[Value]) -> Result
             about(peer, "tasks/cancel", &id).await?;
             about(peer, "tasks/get", &id).await?;
             if let Some(other) = begin(peer, call.clone(), within).await? {
+                let result = ask_result(peer, &other).await?;
                 about(peer, "tasks/cancel", &other).await?;
                 about(peer, "tasks/get", &other).await?;
                 tokio::time::sleep(Duration::from_millis(500)).await;
                 about(peer, "tasks/get", &other).await?;
+                unless_closed(peer.response(&result, peer.response_timeout(None)).await)?;
             }
         }
         if tasks.is_empty() {
@@ -141,6 +143,12 @@ async fn about(peer: &mut Peer, method: &str, id: &str) -> Result<Option<Value>,
     send(peer, method, Map::from_iter([("taskId".to_owned(), json!(id))]), within).await
 }
 
+/// Asks for the result of a task, which has a response after the end of the task.
+async fn ask_result(peer: &mut Peer, id: &str) -> Result<Sent, StepError> {
+    let params = json!({ "taskId": id }).as_object().cloned();
+    peer.send(Outgoing { method: "tasks/result".to_owned(), params, ..Outgoing::default() }).await
+}
+
 pub(super) fn has_ended(task: &Value) -> bool {
     let status = task.get("status").and_then(Value::as_str);
     matches!(status, Some("completed" | "failed" | "cancelled"))
@@ -160,8 +168,7 @@ async fn follow(peer: &mut Peer, id: &str, within: Duration) -> Result<(), StepE
         json!({ "taskId": id, "_meta": { "io.modelcontextprotocol/related-task": { "taskId": OTHER } } });
     let short = peer.response_timeout(None);
     send(peer, "tasks/get", contradicting.as_object().cloned().unwrap_or_default(), short).await?;
-    let params = json!({ "taskId": id }).as_object().cloned();
-    let result = peer.send(Outgoing { method: "tasks/result".to_owned(), params, ..Outgoing::default() }).await?;
+    let (result, again) = (ask_result(peer, id).await?, ask_result(peer, id).await?);
     loop {
         let response = about(peer, "tasks/get", id).await?;
         let Some(task) = response.as_ref().and_then(|response| response.get("result")) else { break };
@@ -173,9 +180,15 @@ async fn follow(peer: &mut Peer, id: &str, within: Duration) -> Result<(), StepE
     let left = deadline.saturating_duration_since(Instant::now()).max(short);
     match peer.response(&result, left).await {
         Err(error) if error.kind == "closed" => return Err(error),
-        Err(_) => peer.cancel(&result).await,
-        // Once more, as it must not change.
-        Ok(_) => drop(about(peer, "tasks/result", id).await?),
+        Err(_) => {
+            peer.cancel(&result).await;
+            peer.cancel(&again).await;
+        }
+        Ok(_) => {
+            unless_closed(peer.response(&again, short).await)?;
+            // Once more, as it must not change.
+            about(peer, "tasks/result", id).await?;
+        }
     }
     about(peer, "tasks/get", id).await?;
     Ok(())

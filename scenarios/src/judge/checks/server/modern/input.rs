@@ -260,10 +260,19 @@ fn is_retry(one: &RequestResponse<'_>) -> bool {
 }
 
 fn missing_capability(transcript: &Transcript<'_>) -> CheckOutcome {
+    // What a target requests in any round, and what it always requests first, so that all of it is missing.
     let mut asked = HashMap::<_, HashSet<_>>::new();
+    let mut asked_first = HashMap::<_, HashSet<_>>::new();
     for (one, result) in interim(transcript) {
         let requests = result.get("inputRequests").and_then(Value::as_object).into_iter().flat_map(Map::values);
-        let features = requests.filter_map(|request| feature_of(request.get("method")?.as_str()?));
+        let features: HashSet<_> =
+            requests.filter_map(|request| feature_of(request.get("method")?.as_str()?)).collect();
+        if !is_retry(one) {
+            asked_first
+                .entry(target(one))
+                .or_insert_with(|| features.clone())
+                .retain(|feature| features.contains(feature));
+        }
         asked.entry(target(one)).or_default().extend(features);
     }
     without_capabilities(transcript, |one| {
@@ -274,7 +283,9 @@ fn missing_capability(transcript: &Transcript<'_>) -> CheckOutcome {
         let required = error.pointer("/data/requiredCapabilities")?.as_object()?;
         let asked = asked.get(&target(one))?;
         let is_named = required.keys().any(|name| asked.contains(name.as_str()));
-        (!is_named && !asked.is_empty()).then(|| {
+        let first = asked_first.get(&target(one)).into_iter().flatten();
+        let all_named = first.into_iter().all(|name| required.contains_key(*name));
+        ((!is_named || !all_named) && !asked.is_empty()).then(|| {
             format!("requiredCapabilities is {}, and the input requests need {asked:?}", brief(&json!(required)))
         })
     })
@@ -380,7 +391,9 @@ fn each_retry(
         let target = target(one);
         if is_retry(one) {
             let before = latest.iter().rev().find(|(other, _)| *other == target);
-            if before.is_some_and(|(_, before)| wanted(before, one)) {
+            // A retry may lack a capability. Another check judges the error.
+            let is_complete = one.code() != Some(-32021);
+            if is_complete && before.is_some_and(|(_, before)| wanted(before, one)) {
                 findings.check(one.last_frame(), fault(one).map_or(Ok(()), Err));
             }
         }

@@ -71,7 +71,8 @@ fn on_streams<'a>(transcript: &Transcript<'a>) -> Vec<(Message<'a>, Option<usize
         .collect()
 }
 
-/// Over stdio all streams are one, so a message may belong to any open request.
+/// Over stdio all streams are one, so a message may belong to any open request. It belongs to one that was cancelled only if no
+/// other is open.
 fn in_order<'a>(transcript: &Transcript<'a>) -> Vec<(Message<'a>, Option<usize>)> {
     // The events in order: a request opens, a response closes.
     let mut opens: BTreeMap<u64, (IdKey<'_>, usize)> = BTreeMap::new();
@@ -85,16 +86,22 @@ fn in_order<'a>(transcript: &Transcript<'a>) -> Vec<(Message<'a>, Option<usize>)
         }
     }
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
+    let mut cancelled: BTreeMap<String, usize> = BTreeMap::new();
     let mut found = Vec::new();
     for message in transcript.messages() {
+        let ended = message.cancels().filter(|_| message.by_client()).map(|id| format!("{:?}", IdKey::new(id)));
+        cancelled.extend(ended.and_then(|id| open.remove_entry(&id)));
         if let Some((id, level)) = opens.get(&message.seq()) {
             open.insert(format!("{id:?}"), *level);
         }
         if !message.by_client() && is_log(&message) {
-            found.push((message, open.values().min().copied().filter(|_| subscription_of(&message).is_none())));
+            let level = open.values().min().or_else(|| cancelled.values().min()).copied();
+            found.push((message, level.filter(|_| subscription_of(&message).is_none())));
         }
         if let Some(id) = closes.get(&message.seq()) {
-            open.remove(&format!("{id:?}"));
+            let id = format!("{id:?}");
+            open.remove(&id);
+            cancelled.remove(&id);
         }
     }
     found

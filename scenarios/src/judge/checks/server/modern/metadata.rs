@@ -105,7 +105,10 @@ fn missing(transcript: &Transcript<'_>, wanted: impl Fn(Option<&Value>) -> bool)
     let requests = requests.filter(|one| wanted(one.param("_meta")));
     // Over HTTP the header then contradicts the body too, so either rejection is correct.
     let codes: &[i64] = if transcript.is_http() { &[-32602, -32020] } else { &[-32602] };
-    let dual = transcript.may_be_dual_era();
+    let is_list = |one: &RequestResponse<'_>| one.request.method().is_some_and(|method| method.ends_with("/list"));
+    // One that rejects a list takes requests without metadata for those of this revision.
+    let rejects = |one: &RequestResponse<'_>| is_list(one) && one.code().is_some_and(|code| codes.contains(&code));
+    let dual = transcript.may_be_dual_era() && !requests.clone().any(rejects);
     let outcome = |request: &RequestResponse<'_>| {
         // On a server of both eras it may be taken for a request of the older era, which has no rule for the rejection,
         // and serves everything but the methods of this revision.

@@ -31,18 +31,22 @@ const LISTS: [(&str, &str, &str); 3] =
 
 fn lists(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    let mut calls = transcript.requests_of("tools/call").filter(|call| call.result().is_some());
-    let first_call = calls.next().map_or(u64::MAX, |call| call.request.seq());
+    let results = transcript.requests_of("tools/call").filter(|call| call.result().is_some());
+    let mut results: Vec<u64> = results.filter_map(|call| Some(call.response?.seq())).collect();
+    results.sort_unstable();
     for (method, key, name) in LISTS {
         let announced = format!("notifications/{key}/list_changed");
         if transcript.server_messages().any(|message| message.is(&announced)) {
             continue;
         }
         let mut firsts: Vec<(_, Vec<&Value>)> = Vec::new();
+        let mut results_before = 0;
         for (request, is_whole, names) in first_pages_and_lists(transcript, method, key, name) {
-            // A tool may create or delete what another list has.
-            if method != "tools/list" && request.request.seq() > first_call {
-                continue;
+            // A tool may create or delete what another list has, so only lists without a result in between are compared.
+            let count = results.partition_point(|result| *result < request.last_frame());
+            if method != "tools/list" && count > results_before {
+                firsts.clear();
+                results_before = count;
             }
             // A list may depend on its own request, for example on the capabilities in it.
             let kind = (is_whole, meta(request, META_CAPABILITIES));

@@ -113,7 +113,9 @@ pub(super) fn same_result(transcript: &Transcript<'_>) -> CheckOutcome {
             let task = by_id.get(id).filter(|task| is_alive(task, one));
             let Some((task, error)) = task.zip(one.error()) else { continue };
             let before = first.get(id).map(|before| format!("`tasks/result` had {}", brief(before)));
-            let fault = before.or_else(|| failed_alike(transcript, task.call).filter(|_| ends.contains_key(id)));
+            // The result of a task that was cancelled may be an error.
+            let is_over = ends.get(id).is_some_and(|end| end.status != "cancelled");
+            let fault = before.or_else(|| failed_alike(transcript, task.call).filter(|_| is_over));
             findings.check(
                 one.last_frame(),
                 fault.map_or(Ok(()), |before| Err(format!("{before}, and now the error {}", brief(error)))),

@@ -714,3 +714,15 @@ fn a_call_that_began_before_the_level_may_go_on_logging() {
     assert!(fails(id, &set(stdio().ask(call(7)).ask(cancel())).says(logged("info"))), "it did not log");
     assert!(fails(id, &set(stdio()).ask(call(7)).says(logged("info"))));
 }
+
+#[test]
+fn a_search_for_an_empty_text_finds_what_others_found() {
+    let search = json!({ "name": "a", "inputSchema": {}, "annotations": { "readOnlyHint": true } });
+    let found = || content(json!({ "type": "text", "text": "workbench" }));
+    let talk = |second: &str| {
+        let first = called(stdio(), search.clone(), json!({ "x": "workbench" }), found());
+        first.result("tools/call", json!({ "name": "a", "arguments": { "x": second } }), found())
+    };
+    assert!(fails("results-follow-the-arguments", &talk("other")));
+    assert!(!fails("results-follow-the-arguments", &talk("")));
+}

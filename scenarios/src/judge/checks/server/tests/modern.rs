@@ -399,6 +399,81 @@ fn the_required_capabilities_are_those_of_the_input_requests() {
         "undeclared-capability-is-refused",
         &bare(json!({ "sampling": {}, "elicitation": { "form": {} } }))
     ));
+    // Those of all requests of the first result.
+    let with_two = |required: Value| {
+        let mut both = requests();
+        both["r"] = json!({ "method": "roots/list" });
+        let error = json!({ "code": -32021, "message": "no", "data": { "requiredCapabilities": required } });
+        let answer = json!({ "jsonrpc": "2.0", "id": 2, "error": error });
+        let declared = json!({ "elicitation": {}, "roots": {} });
+        called(asked(both, declared), 2, json!({}), json!({}), answer)
+    };
+    assert!(fails("undeclared-capability-is-refused", &with_two(json!({ "elicitation": {} }))));
+    assert!(!fails("undeclared-capability-is-refused", &with_two(json!({ "elicitation": {}, "roots": {} }))));
+}
+
+#[test]
+fn a_retry_without_the_capability_is_not_asked_again() {
+    let more = json!({ "inputResponses": {}, "requestState": "state" });
+    let refused = |code: i64| {
+        let forms = json!({ "elicitation": {} });
+        called(asked(requests(), forms), 2, json!({}), more.clone(), error(json!(2), code, json!({})))
+    };
+    assert!(fails("missing-input-response-is-requested-again", &refused(-32602)));
+    assert!(!fails("missing-input-response-is-requested-again", &refused(-32021)));
+}
+
+#[test]
+fn a_log_message_belongs_to_a_cancelled_call_only_if_no_other_is_open() {
+    let call = |id: u64, level: &str| {
+        ask(json!(id), "tools/call", json!({ "name": "a", "_meta": { "io.modelcontextprotocol/logLevel": level } }))
+    };
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+    let info = || note("notifications/message", json!({ "level": "info", "data": 1 }));
+    let begun =
+        || modern().knows(&[Revision::V2026_07_28], json!({ "logging": {} })).ask(call(1, "debug")).ask(cancel.clone());
+    assert!(!fails("log-messages-only-on-request", &begun().says(info())), "it was on its way");
+    assert!(fails("log-messages-have-the-requested-level", &begun().ask(call(2, "error")).says(info())));
+}
+
+#[test]
+fn a_server_of_both_eras_takes_all_lists_without_metadata_or_none() {
+    let bare = |method: &str| json!({ "jsonrpc": "2.0", "id": method, "method": method });
+    let refused = |method: &str| error(json!(method), -32602, json!(0));
+    let both = || modern().knows(&[Revision::V2025_11_25, Revision::V2026_07_28], json!({})).ask(bare("prompts/list"));
+    let lenient = both().says(reply(json!("prompts/list"), json!({})));
+    assert!(!fails("missing-metadata-is-refused", &lenient));
+    assert!(fails("missing-metadata-is-refused", &lenient.ask(bare("tools/list")).says(refused("tools/list"))));
+    let strict = both().says(refused("prompts/list")).ask(bare("tools/list")).says(refused("tools/list"));
+    assert!(!fails("missing-metadata-is-refused", &strict));
+}
+
+#[test]
+fn a_call_may_change_a_list_but_a_failed_request_may_not() {
+    let id = "lists-are-independent-of-other-requests";
+    let list = |talk: Talk, id: u64, names: &[&str]| {
+        let prompts: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+        talk.ask(ask(json!(id), "prompts/list", json!({}))).says(reply(json!(id), json!({ "prompts": prompts })))
+    };
+    let call = |talk: Talk, id: u64| {
+        talk.ask(ask(json!(id), "tools/call", json!({ "name": "a" }))).says(reply(json!(id), json!({ "content": [] })))
+    };
+    let wrong = |talk: Talk, id: u64| {
+        talk.ask(ask(json!(id), "prompts/get", json!({ "name": "a" }))).says(error(json!(id), -32602, json!(0)))
+    };
+    let both = || list(call(modern(), 1), 2, &["a", "b"]);
+    assert!(!fails(id, &list(call(both(), 3), 4, &["a"])));
+    assert!(fails(id, &list(wrong(both(), 3), 4, &["a"])));
+}
+
+#[test]
+fn an_initialize_with_metadata_of_the_newest_revision_may_begin_a_session() {
+    let params = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } });
+    let result = json!({ "protocolVersion": "2025-11-25", "capabilities": {} });
+    let mut begun = modern_http().ask(ask(json!(1), "initialize", params)).says(reply(json!(1), result));
+    begun.http().headers_mut().insert("mcp-session-id".to_owned(), "[session]".to_owned());
+    assert!(!fails("http-no-session-is-assigned", &begun));
+    assert!(!fails("server-info-in-results", &begun));
 }
 
 fn input() -> Vec<Row> {
@@ -526,11 +601,6 @@ impl Talk {
     /// The server does this to the connection.
     fn mark(self, event: ConnectionEvent) -> Self {
         self.frame(Direction::ServerToClient, Body::Event(event), None)
-    }
-
-    /// The HTTP part of the latest frame.
-    fn http(&mut self) -> &mut Http {
-        http_of_latest(&mut self.0)
     }
 
     /// Sets the time of the latest frame.

@@ -183,6 +183,21 @@ fn an_error_without_an_id_is_no_response_to_a_readable_request() {
 }
 
 #[test]
+fn a_ping_is_not_rejected_for_the_number_that_is_its_id() {
+    let id = "requests-are-answered";
+    let ping = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+    let result = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+    let refused = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32600, "message": "no" } });
+    let talk = |first: Value| stdio().ask(ping(5)).says(first).ask(ping(-7)).says(refused(-7));
+    assert!(fails(id, &talk(result(5))));
+    assert!(!fails(id, &talk(refused(5))), "no ping has a result");
+    assert!(
+        !fails(id, &stdio().ask(ping(-7)).says(refused(-7)).ask(ping(5)).says(result(5))),
+        "the session had not begun"
+    );
+}
+
+#[test]
 fn a_missing_response_has_excuses() {
     let id = "requests-are-answered";
     let open = || stdio().ask(call("ping"));

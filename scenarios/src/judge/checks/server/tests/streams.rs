@@ -343,6 +343,16 @@ fn a_session_does_not_resume_the_stream_of_another_one() {
         |id: &str| says(resume(says(http().bodiless("GET", &SESSION), Some("a-2"), updated())), Some(id), updated());
     assert!(fails("sessions-are-separate", &after("a-2")));
     assert!(!fails("sessions-are-separate", &after("b-1")), "an event of its own");
+    // The ids of events are unique in their session only, and that of the first one belongs to its own `initialize`.
+    let begun = |session: &[(&str, &str)]| {
+        let initialize = json!({ "jsonrpc": "2.0", "id": 8, "method": "initialize" });
+        let mut talk = says(http().post(&[("mcp-session-id", "")], initialize), Some("a-2"), reply(8));
+        let headers = session.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        talk.http().headers_mut().extend(headers);
+        talk
+    };
+    assert!(!fails("sessions-are-separate", &says(resume(begun(&OTHER)), Some("a-2"), reply(8))), "its own response");
+    assert!(fails("sessions-are-separate", &says(resume(begun(&SESSION)), Some("a-2"), reply(8))));
 }
 
 #[test]

@@ -431,13 +431,14 @@ fn the_result_of_a_task_is_kept_for_its_lifetime() {
 #[test]
 fn a_call_that_fails_has_the_same_result_as_a_task() {
     let failed = json!({ "content": [{ "type": "text", "text": "no" }], "isError": true });
-    let talk = |plain: Value| {
-        let talk = declared().result("tools/call", json!({ "name": "job", "arguments": {} }), plain);
+    let talk = |plain: &Value, status: &str| {
+        let talk = declared().result("tools/call", json!({ "name": "job", "arguments": {} }), plain.clone());
         let talk = talk.result("tools/call", calling("job"), json!({ "task": task("a", "working") }));
-        get(talk.error("tasks/result", json!({ "taskId": "a" }), -32603), "a", "failed")
+        get(talk.error("tasks/result", json!({ "taskId": "a" }), -32603), "a", status)
     };
-    assert!(fails("task-result-is-that-of-the-call", &talk(failed)));
-    assert!(!fails("task-result-is-that-of-the-call", &talk(content("a"))));
+    assert!(fails("task-result-is-that-of-the-call", &talk(&failed, "failed")));
+    assert!(!fails("task-result-is-that-of-the-call", &talk(&failed, "cancelled")));
+    assert!(!fails("task-result-is-that-of-the-call", &talk(&content("a"), "failed")));
 }
 
 #[test]
