@@ -44,19 +44,22 @@ pub(super) async fn take(
         let Some(answer) = target.send(peer, all_capabilities(), Map::new()).await? else { continue };
         let interim = requested_input(&answer).is_some();
         answers.push(answer);
-        let mut rounds = 0;
         if interim {
             for capabilities in partial_capabilities() {
                 target.send(peer, capabilities, Map::new()).await?;
             }
-            rounds = target.take_rounds(peer, step, 0, &mut answers).await?;
-            if !step.responses.is_empty() {
-                target.ask_otherwise(peer, &mut answers).await?;
-            }
             asking.push(target);
         }
+        if step.responses.is_empty() {
+            continue;
+        }
+        let mut rounds = 0;
+        if interim {
+            rounds = target.take_rounds(peer, step, 0, &mut answers).await?;
+            target.ask_otherwise(peer, &mut answers).await?;
+        }
         // Some tools ask only about a large amount, or ask more then.
-        if let Some(most) = target.with_most_arguments(peer).filter(|_| !step.responses.is_empty()) {
+        if let Some(most) = target.with_most_arguments(peer) {
             most.take_rounds(peer, step, rounds, &mut answers).await?;
         }
     }
