@@ -559,6 +559,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(ReadsOnlyListed, "resources/template-read@stdio@2025-11-25", "steps[1].read"),
     fails(ConfusesCache, "resources/same-uri-on-two-servers@stdio@2026-07-28", "expect.frames[1]"),
     fails(ConfusesCache, "resources/cache-key@stdio@2026-07-28", "steps[1].read.values[0]"),
+    fails(ConfusesCache, "resources/cache-key@stdio@2026-07-28", "expect.frames[0]"),
     fails(KeepsReads, "resources/updated@stdio@2026-07-28", "steps[4].read.values[0]"),
     warns(TrustsStructuredContent, "tools/invalid-structured-content@stdio@2025-06-18", "steps[2].call"),
     warns(TrustsStructuredContent, "tools/invalid-structured-content@streamable-http@2026-07-28", "steps[3].call"),
@@ -687,6 +688,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(DiesOfLateProgress, "timeouts/late-progress-ignored@streamable-http@2025-11-25", "steps[1].call"),
     fails(DiesOfLateReply, "timeouts/late-reply-ignored@stdio@2025-11-25", "late-responses-do-no-harm"),
     fails(DiesOfLateReply, "timeouts/late-reply-ignored@stdio@2026-07-28", "late-responses-do-no-harm"),
+    fails(DiesOfLateReply, "timeouts/late-error-ignored@stdio@2025-11-25", "late-responses-do-no-harm"),
     fails(TakesLateReply, "timeouts/late-reply-ignored@stdio@2025-11-25", "steps[2].call.text"),
     // Load.
     fails(HoardsMemory, "client-load/many-tools@stdio@2025-11-25", "expect.usage.memory"),
