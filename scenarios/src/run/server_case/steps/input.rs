@@ -240,8 +240,6 @@ impl Target {
         before: usize,
     ) -> Result<(Option<Value>, usize), StepError> {
         let mut answer = self.send(peer, all_capabilities(), Map::new()).await?;
-        // A retry is a request of its own, with its own capabilities.
-        let capabilities = if responses == Responses::Undeclared { Map::new() } else { all_capabilities() };
         for round in 0..MAX_ROUNDS {
             let Some((requests, state)) = answer.as_ref().and_then(requested_input) else { return Ok((answer, round)) };
             let responses = if round < before { Responses::Complete } else { responses };
@@ -251,7 +249,8 @@ impl Target {
                 let Some(other) = other else { return Ok((answer, round)) };
                 more.insert("arguments".to_owned(), other);
             }
-            let capabilities = if responses == Responses::Complete { all_capabilities() } else { capabilities.clone() };
+            // A retry is a request of its own, with its own capabilities.
+            let capabilities = if responses == Responses::Undeclared { Map::new() } else { all_capabilities() };
             answer = self.send(peer, capabilities, more).await?;
             if responses != Responses::Complete {
                 return Ok((answer, round + 1));
