@@ -16,6 +16,9 @@ use crate::{
 /// How long after the end of the step that gave a call up its cancellation may reach the server, in microseconds.
 const CANCEL_US: u64 = 1_000_000;
 
+/// The requests that scenarios let time out.
+const TIMED: [&str; 4] = ["tools/call", "tools/list", "resources/read", "prompts/get"];
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "timeout-sends-cancel",
@@ -46,10 +49,13 @@ fn timeout_sends_cancel(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     let steps = timed_out_steps(transcript);
     for session in transcript.sessions() {
-        let timed = |message: &Message<'_>| message.is("tools/call") || message.is("tools/list");
+        let timed = |message: &Message<'_>| message.method().is_some_and(|method| TIMED.contains(&method));
         for call in session.client_messages().filter(|message| timed(message) && message.is_request()) {
             let step = given_up_by(&steps, session, &call);
-            let named = || call.tool().map_or_else(|| "the list".to_owned(), |tool| format!("the call of `{tool}`"));
+            let named = || match call.tool() {
+                Some(tool) => format!("the call of `{tool}`"),
+                None => format!("`{}`", call.method().unwrap_or_default()),
+            };
             match fate(transcript, session, &call, step) {
                 Fate::Answered | Fate::LostByServer => {}
                 Fate::Open if transcript.was_killed_on_purpose() => {}
