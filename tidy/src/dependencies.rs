@@ -47,10 +47,16 @@ const RULES: [(&str, &[&str]); 13] = [
 /// The beginning of the names of our published packages; the directory follows, except for `mcp-workbench` in `cli`.
 const PREFIX: &str = "mcp-workbench-";
 
+/// The crate of ours that only tests depend on, and that is not published.
+const TESTS_ONLY: &str = "test-support";
+
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in tree.ending("Cargo.toml") {
-        let Some(folder) = file.path.strip_suffix("/Cargo.toml") else { continue };
+        let Some(folder) = file.path.strip_suffix("/Cargo.toml") else {
+            problems.extend(versions(file));
+            continue;
+        };
         match RULES.iter().find(|(name, _)| *name == folder) {
             Some((_, allowed)) => problems.extend(manifest(file, folder, allowed)),
             None => problems.push(Problem::new(
@@ -65,14 +71,42 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
+fn parse(file: &File) -> Result<DeTable<'_>, Vec<Problem>> {
+    DeTable::parse(&file.text).map(Spanned::into_inner).map_err(|error| {
+        let line = error.span().map_or(1, |span| file.line_of(span.start));
+        let what = format!("not a manifest: {}", error.message());
+        vec![Problem::new(&file.path, line, what, "correct the TOML")]
+    })
+}
+
+/// Cargo packages a crate only if each of our crates that it depends on has a version.
+fn versions(file: &File) -> Vec<Problem> {
+    let table = match parse(file) {
+        Ok(table) => table,
+        Err(problems) => return problems,
+    };
+    let field = |table: &DeTable<'_>, name: &str| table.get(name)?.get_ref().as_str().map(str::to_owned);
+    let inner = |name: &str| table.get("workspace")?.get_ref().as_table()?.get(name)?.get_ref().as_table();
+    let version = inner("package").and_then(|package| field(package, "version"));
+    let of_ours = inner("dependencies").into_iter().flatten().filter_map(|(key, value)| {
+        let dependency = value.get_ref().as_table().filter(|one| one.contains_key("path"))?;
+        // Packages leave out tests, and with them what only they need.
+        (*key.get_ref() != TESTS_ONLY).then(|| (key, field(dependency, "version")))
+    });
+    let wrong = of_ours.filter(|(_, found)| *found != version);
+    wrong
+        .map(|(key, _)| {
+            let what = format!("`{}` has another version than the workspace, or none", key.get_ref());
+            let version = version.as_deref().unwrap_or_default();
+            Problem::new(&file.path, file.line_of(key.span().start), what, format!("add `version = \"{version}\"`"))
+        })
+        .collect()
+}
+
 fn manifest(file: &File, folder: &str, allowed: &[&str]) -> Vec<Problem> {
-    let table = match DeTable::parse(&file.text) {
-        Ok(table) => table.into_inner(),
-        Err(error) => {
-            let line = error.span().map_or(1, |span| file.line_of(span.start));
-            let what = format!("not a manifest: {}", error.message());
-            return vec![Problem::new(&file.path, line, what, "correct the TOML")];
-        }
+    let table = match parse(file) {
+        Ok(table) => table,
+        Err(problems) => return problems,
     };
     let mut problems = Vec::new();
     for (place, name) in dependencies(&table) {
@@ -176,6 +210,25 @@ mod tests {
         assert!(
             problems(check, &[("client/Cargo.toml", "[package]\nname =\n")])[0].starts_with("client/Cargo.toml:2: ")
         );
+    }
+
+    #[test]
+    fn asks_for_the_version_of_the_workspace() {
+        let manifest = |dependency: &str| {
+            format!("[workspace.package]\nversion = \"1.2.0\"\n[workspace.dependencies]\n{dependency}\n")
+        };
+        for wrong in ["client = { path = \"client\" }", "client = { path = \"client\", version = \"1.1.0\" }"] {
+            let expected =
+                "Cargo.toml:4: `client` has another version than the workspace, or none; add `version = \"1.2.0\"`";
+            assert_eq!(problems(check, &[("Cargo.toml", &manifest(wrong))]), [expected]);
+        }
+        for right in [
+            "client = { path = \"client\", version = \"1.2.0\" }",
+            "test-support = { path = \"test-support\" }",
+            "serde = { version = \"1\" }",
+        ] {
+            assert_eq!(problems(check, &[("Cargo.toml", &manifest(right))]), [""; 0]);
+        }
     }
 
     #[test]
