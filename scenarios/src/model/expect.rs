@@ -22,7 +22,7 @@ pub struct Expect {
     /// The JSON-RPC code of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
-    /// Whether the step may succeed or fail.
+    /// Whether the step may succeed or fail. If it succeeds, `text` and `values` hold.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub either: bool,
     /// Text in the message of the error.

@@ -35,14 +35,18 @@ impl Peer {
         self
     }
 
+    /// Goes without a handshake. Over HTTP the server runs already; a process begins to respond when it has started, at most after this time.
+    pub(crate) fn without_handshake(&mut self, startup: Duration) {
+        if let PeerTransport::Stdio(_) = &self.transport {
+            self.startup = startup;
+        }
+    }
+
     /// Performs the handshake of the revision: `initialize` and `notifications/initialized`. Returns the result of
     /// `initialize`, or `None` in 2026-07-28, which has no handshake.
     pub(crate) async fn handshake(&mut self, within: Duration) -> Result<Option<Value>, StepError> {
         if self.revision.is_modern() {
-            // Over HTTP the server runs already.
-            if let PeerTransport::Stdio(_) = &self.transport {
-                self.startup = within;
-            }
+            self.without_handshake(within);
             return Ok(None);
         }
         let sent = self.send(initialize(self.revision, &self.capabilities)).await?;

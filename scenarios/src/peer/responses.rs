@@ -17,6 +17,8 @@ const UNANSWERED: Duration = Duration::from_millis(200);
 const IN_VAIN: Duration = Duration::from_secs(20);
 /// A server that did not respond to so many kinds of requests probably ignores others too.
 const MANY_UNANSWERED: usize = 3;
+/// The requests with which a connection begins.
+const HANDSHAKES: [&str; 2] = ["initialize", "server/discover"];
 
 impl Peer {
     /// Waits for the response to a request.
@@ -167,8 +169,12 @@ impl Peer {
             Some((method, message.get("params").and_then(Value::as_object).cloned()))
         });
         let kind = parts.and_then(|(method, params)| self.kind_of(&Outgoing { method, params, ..Outgoing::default() }));
-        let is_known = kind.is_some_and(|kind| lock(&self.unanswered).contains(&kind));
-        if is_known { within.min(UNANSWERED * self.leniency) } else { within }
+        match kind {
+            Some(kind) if lock(&self.unanswered).contains(&kind) => within.min(UNANSWERED * self.leniency),
+            // The response to a handshake comes after the start of the server.
+            Some(kind) if self.received() == 0 && HANDSHAKES.contains(&kind.as_str()) => within.max(self.startup),
+            _ => within,
+        }
     }
 
     /// What a server that ignores the request probably ignores too: requests of the same method, of any unknown method, or calls

@@ -33,7 +33,7 @@ mod steps;
 /// begin first, with them.
 static STARTS: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, NonZeroUsize::get)));
-/// How long a process that sends nothing holds others up, and how many starts it may last.
+/// How long a process may send nothing before it has started, and how many starts of the probe that may last.
 const LONGEST_START: (Duration, u32) = (Duration::from_secs(1), 3);
 
 /// Why a step has no value.
@@ -108,8 +108,7 @@ pub async fn run_server_cases(
         match Peer::open(target, probe_result.transport, revision).await {
             Ok(peer) => {
                 if let Some(permit) = permit {
-                    let (least, starts) = LONGEST_START;
-                    let started = peer.first_message(least.max(probe_result.startup * starts));
+                    let started = peer.first_message(longest_start(probe_result));
                     tokio::spawn(async move {
                         started.await;
                         drop(permit);
@@ -123,6 +122,11 @@ pub async fn run_server_cases(
         }
     }
     collected
+}
+
+fn longest_start(probe_result: &ProbeResult) -> Duration {
+    let (least, starts) = LONGEST_START;
+    least.max(probe_result.startup * starts)
 }
 
 async fn converse(
@@ -148,6 +152,8 @@ async fn converse(
         }
         // The check judges why the handshake failed.
         broken = error.filter(|_| !scenario.judges_handshake());
+    } else {
+        peer.without_handshake(longest_start(probe_result));
     }
     let timed_out = is_open && take_steps(&mut peer, scenario, policy, is_newest, &mut outcomes).await;
     let mut parts = vec![Part::new(0, 0, &peer, outcomes, timed_out)];

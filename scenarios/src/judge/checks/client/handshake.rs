@@ -60,7 +60,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "requests-its-latest-revision",
         requirement: "client/requests-its-latest-revision",
         scope: Scope::Always,
-        expected: "no later `initialize` requests an older revision, unless the server offered it or rejected the newer one",
+        expected: "`initialize` requests no older revision than the client uses, nor a later one, unless the server offered it or rejected the newer one",
         rule: Rule::Case(requests_its_latest_revision),
     },
     Check {
@@ -95,7 +95,22 @@ fn requests_its_latest_revision(transcript: &Transcript<'_>) -> CheckOutcome {
             None => drop(rejected.insert(server)),
         }
     }
-    findings.or_not_applicable("handshakes", "there was no second handshake")
+    for session in transcript.sessions() {
+        let Some(handshake) = session.handshake() else { continue };
+        let requested = handshake.request.param("protocolVersion").and_then(Value::as_str);
+        let requested = requested.and_then(|revision| revision.parse::<Revision>().ok());
+        // A client that goes on supports the revision of the server.
+        let goes_on = session.client_messages().find(|message| message.is("notifications/initialized"));
+        let (Some(requested), Some(answered), Some(initialized)) = (requested, handshake.revision(), goes_on) else {
+            continue;
+        };
+        if requested < answered && is_before(&handshake.answer, &initialized) {
+            let fault = format!("`initialize` requests {requested}, and the client goes on with {answered}");
+            findings.saw(initialized.seq());
+            findings.fail(fault, [handshake.request.seq(), handshake.answer.seq(), initialized.seq()]);
+        }
+    }
+    findings.or_not_applicable("handshakes", "there was no second handshake, and the server agreed to the first one")
 }
 
 fn initialize_first(transcript: &Transcript<'_>) -> CheckOutcome {

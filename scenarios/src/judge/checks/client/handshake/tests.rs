@@ -155,4 +155,12 @@ fn a_later_handshake_requests_no_older_revision() {
     passes(id, again(first(agreed(0, "2025-06-18")), "2025-06-18"));
     passes(id, again(first(error(0, -32602)), "2024-11-05"));
     not_applicable(id, first(agreed(0, "2025-11-25")));
+    // The client supports the newer one too, or not.
+    let older = || EvidenceBuilder::stdio(LATEST).client(initialize(0, "2024-11-05")).server(agreed(0, "2025-11-25"));
+    fails(
+        id,
+        older().client(note("notifications/initialized")),
+        "requests 2024-11-05, and the client goes on with 2025-11-25",
+    );
+    not_applicable(id, older().mark(ConnectionEvent::ClosedByPeer));
 }
