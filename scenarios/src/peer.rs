@@ -343,7 +343,7 @@ impl Peer {
     /// Sends a request and returns the complete response.
     pub(crate) async fn request(&mut self, request: Outgoing, within: Duration) -> Result<Value, StepError> {
         let sent = self.send(request).await?;
-        self.response_or_nameless(&sent, within, self.is_only_nameless(&sent)).await
+        self.response_or_error(&sent, within).await
     }
 
     /// Cancels a request, unless it has its response.

@@ -26,6 +26,11 @@ impl Peer {
         self.response_or_nameless(sent, within, |_| false).await
     }
 
+    /// The same, only briefly if no other request is open and an error without an id is probably for this one.
+    pub(crate) async fn response_or_error(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
+        self.response_or_nameless(sent, within, self.is_only_nameless(sent)).await
+    }
+
     /// Waits for the responses to concurrent requests, of which errors without an id may be some.
     pub(crate) async fn responses(&self, sent: &[Sent], within: Duration) -> Result<Vec<Value>, StepError> {
         let sent: Vec<Sent> = sent

@@ -223,8 +223,12 @@ impl Peer {
         within: Duration,
     ) -> Result<Value, StepError> {
         let deadline = Instant::now() + within;
-        let first = self.response(sent, within.min(self.response_timeout(Some(BRIEF)))).await;
-        if !matches!(&first, Err(error) if error.kind == "timed-out") {
+        let is_nameless = self.is_only_nameless(sent);
+        let brief = within.min(self.response_timeout(Some(BRIEF)));
+        let first = self.response_or_nameless(sent, brief, &is_nameless).await;
+        let is_late = matches!(&first, Err(error) if error.kind == "timed-out");
+        // An error without an id is the response.
+        if !is_late || is_nameless(&self.recorder.lock()) {
             return first;
         }
         // A server that works on one request at a time gets the others after this call.

@@ -152,7 +152,7 @@ impl Target {
         let outgoing = Outgoing { method: self.method.clone(), params: Some(params), headers, ..Outgoing::default() };
         let began_us = peer.now_us();
         let sent = peer.send(outgoing).await?;
-        let response = peer.response(&sent, self.within).await;
+        let response = peer.response_or_error(&sent, self.within).await;
         if let Some(tool) = self.tool() {
             peer.note_duration(tool, Duration::from_micros(peer.now_us() - began_us), response.is_ok());
         }
