@@ -260,6 +260,7 @@ fn undeclared_is_skipped() -> anyhow::Result<()> {
     let others = [
         "absent-result-type",
         "called-as-tasks",
+        "given-up",
         "mixed-tool-results",
         "no-user",
         "not-of-the-server",

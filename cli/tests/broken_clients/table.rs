@@ -488,7 +488,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(ChangesCursors, "pagination/odd-characters-in-cursor@stdio@2025-11-25", "cursors-are-echoed"),
     fails(ChangesCursors, "pagination/odd-characters-in-cursor@streamable-http@2026-07-28", "cursors-are-echoed"),
     fails(HidesErrorOnPageTwo, "pagination/error-on-page-two@stdio@2025-11-25", "steps[0].list"),
-    fails(HidesErrorOnPageTwo, "pagination/cursor-expired@streamable-http@2026-07-28", "steps[0].list"),
+    fails(HidesErrorOnPageTwo, "pagination/cursor-expired@streamable-http@2026-07-28", "steps[0].list.values[0]"),
     fails(StopsAtShortPage, "pagination/short-page-in-between@streamable-http@2026-07-28", "no-fixed-page-size"),
     fails(StopsAtEmptyPage, "pagination/empty-page-in-between@stdio@2025-11-25", "steps[0].list.values[0]"),
     warns(StopsAtEmptyPage, "pagination/empty-page-in-between@streamable-http@2026-07-28", "empty-page-is-no-end"),

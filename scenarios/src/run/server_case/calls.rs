@@ -23,6 +23,8 @@ mod pairs;
 
 /// Default timeout of a call.
 const CALL: Duration = Duration::from_secs(10);
+/// Timeout of a call of a tool that may never end.
+const PERHAPS: Duration = Duration::from_secs(2);
 /// Default maximum number of tools or prompts.
 const MAX: usize = 30;
 /// Maximum number of slow tools whose calls are cancelled.
@@ -145,8 +147,10 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
             }
         } else if peer.was_interrupted(&planned.name) {
             let may_be_repeated = step.user.is_none() && step.arguments != ArgumentKind::Most;
-            if interrupted.is_empty() && may_be_repeated && peer.ends_soon(&planned.name).await {
-                cancel_one_of_two(peer, &planned, early(elapsed)).await?;
+            if interrupted.is_empty() && may_be_repeated {
+                // The cancellation may have ended an open call of the tool too, but other tools never end.
+                let within = if peer.ends_soon(&planned.name).await { CALL } else { PERHAPS };
+                cancel_one_of_two(peer, &planned, early(elapsed), within).await?;
             }
             interrupted.insert(planned.name.clone(), early(elapsed));
         }
@@ -415,9 +419,14 @@ async fn call(
     Ok((response, peer.has_progress(&sent)))
 }
 
-/// Cancels one of two equal calls. A later call shows how long the other one may take. The ids differ only in their type, but
+/// Cancels one of two equal calls. A later call, which has a response within this time, shows how long the other one may take. The ids differ only in their type, but
 /// not over HTTP, where the Python SDK mixes up their streams in a way that depends on time.
-async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Duration) -> Result<(), StepError> {
+async fn cancel_one_of_two(
+    peer: &mut Peer,
+    planned: &Planned,
+    before_cancel: Duration,
+    within: Duration,
+) -> Result<(), StepError> {
     let number = peer.take_id();
     let call = |id: Value| Outgoing { id: Some(id), ..planned.outgoing() };
     let kept = peer.send(call(json!(number))).await?;
@@ -437,7 +446,7 @@ async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Du
         cancel_no_call(peer, json!({ "requestId": id })).await?;
     }
     let later = peer.send(call(json!(id))).await?;
-    if peer.response(&later, CALL).await.is_ok() {
+    if peer.response(&later, within).await.is_ok() {
         let took = Duration::from_micros(peer.now_us() - began_us);
         drop(peer.response(&kept, took + peer.response_timeout(None)).await);
     } else {

@@ -92,7 +92,8 @@ impl<'a> Owners<'a> {
         }
         let caused = messages(frame).find_map(|message| {
             if message.get("method").is_none() {
-                return find(&self.requests, message.get("id")?);
+                // An error without an id may be for any text.
+                return find(&self.requests, message.get("id").filter(|id| !id.is_null())?);
             }
             let of_subscription = || message.get("params")?.get("_meta")?.get(SUBSCRIPTION_ID);
             let token = message.pointer("/params/progressToken").and_then(|token| find(&self.tokens, token));
@@ -160,6 +161,16 @@ mod tests {
         assert_eq!(numbers(&assigned[0]), [0, 1, 2, 4, 5]);
         assert_eq!(numbers(&assigned[1]), [0, 1, 3, 6, 7, 10]);
         assert_eq!(numbers(&assigned[2]), [0, 1, 8, 9]);
+    }
+
+    #[test]
+    fn an_error_without_an_id_belongs_to_the_scenario_that_runs() {
+        let frames = [
+            frame(0, Direction::ClientToServer, json!({ "id": null, "method": "ping" })),
+            frame(1, Direction::ServerToClient, json!({ "id": null, "error": { "code": -32600, "message": "" } })),
+        ];
+        let assigned = assign(&frames, 0, &[0..1, 1..2]);
+        assert_eq!(assigned.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]
