@@ -69,11 +69,7 @@ impl Peer {
         if let Some(Ok(_)) = found {
             self.note_time(sent);
         }
-        if found.is_some() || self.recorder.received() > sent.since {
-            self.in_vain_us.store(0, Ordering::Relaxed);
-        } else {
-            self.in_vain_us.fetch_add(self.now_us() - began_us, Ordering::Relaxed);
-        }
+        self.note_wait(sent, began_us);
         let is_late = found.is_none() && !has_nameless_error(&self.recorder.lock(), sent);
         self.slow_calls.note(sent, is_late);
         if found.is_none() {
@@ -146,19 +142,34 @@ impl Peer {
         found.unwrap_or_else(|| Err(timed_out(method, within)))
     }
 
+    /// Notes the time of a wait since `began_us` in which nothing arrived.
+    pub(super) fn note_wait(&self, sent: &Sent, began_us: u64) {
+        if self.recorder.received() > sent.since {
+            self.in_vain_us.store(0, Ordering::Relaxed);
+        } else {
+            self.in_vain_us.fetch_add(self.now_us() - began_us, Ordering::Relaxed);
+        }
+    }
+
+    /// How long to wait for anything from a server that has long sent nothing.
+    pub(super) fn unless_in_vain(&self, within: Duration) -> Duration {
+        let in_vain = Duration::from_micros(self.in_vain_us.load(Ordering::Relaxed));
+        if in_vain < IN_VAIN * self.leniency { within } else { within.min(UNANSWERED * self.leniency) }
+    }
+
     /// How long to wait for a response. Otherwise a server that does not respond takes minutes.
     fn response_wait(&self, sent: &Sent, within: Duration) -> Duration {
-        let in_vain = Duration::from_micros(self.in_vain_us.load(Ordering::Relaxed));
         let (is_known, number) = {
             let unanswered = lock(&self.unanswered);
             (sent.kind.as_ref().is_some_and(|kind| unanswered.contains(kind)), unanswered.len())
         };
-        match () {
-            () if is_known || in_vain >= IN_VAIN * self.leniency => within.min(UNANSWERED * self.leniency),
+        let within = match () {
+            () if is_known => within.min(UNANSWERED * self.leniency),
             () if self.is_starting() => within.max(self.startup),
             () if number >= MANY_UNANSWERED => within.min(SHORTEST * self.leniency),
             () => within,
-        }
+        };
+        self.unless_in_vain(within)
     }
 
     /// Notes the tools that the server lists.

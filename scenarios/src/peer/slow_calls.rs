@@ -222,6 +222,7 @@ impl Peer {
         sent: &Sent,
         within: Duration,
     ) -> Result<Value, StepError> {
+        let within = self.unless_in_vain(within);
         let deadline = Instant::now() + within;
         let is_nameless = self.is_only_nameless(sent);
         let brief = within.min(self.response_timeout(Some(BRIEF)));
@@ -306,12 +307,13 @@ impl Peer {
 
     /// Waits for the response. Progress shows that the tool works, so a long call needs no more time, unless the tool is fast.
     async fn response_or_progress(&self, tool: &str, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
-        let is_fast = self.is_fast(tool);
+        let (is_fast, began_us) = (self.is_fast(tool), self.now_us());
         let found = |state: &State| {
             let works = !is_fast && self.is_long(state, sent);
             (find_response(state, sent).is_some() || works).then_some(())
         };
         self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
+        self.note_wait(sent, began_us);
         self.response(sent, Duration::ZERO).await
     }
 
