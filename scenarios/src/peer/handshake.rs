@@ -35,7 +35,8 @@ impl Peer {
         self
     }
 
-    /// Goes without a handshake. Over HTTP the server runs already; a process begins to respond when it has started, at most after this time.
+    /// Goes without a handshake. Over HTTP the server runs already; a process begins to respond when it has started, at most after
+    /// this time.
     pub(crate) fn without_handshake(&mut self, startup: Duration) {
         if let PeerTransport::Stdio(_) = &self.transport {
             self.startup = startup;

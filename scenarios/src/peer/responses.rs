@@ -69,7 +69,7 @@ impl Peer {
         if let Some(Ok(_)) = found {
             self.note_time(sent);
         }
-        self.note_wait(sent, began_us);
+        self.note_wait(sent, began_us, found.is_some());
         let is_late = found.is_none() && !has_nameless_error(&self.recorder.lock(), sent);
         self.slow_calls.note(sent, is_late);
         if found.is_none() {
@@ -142,9 +142,9 @@ impl Peer {
         found.unwrap_or_else(|| Err(timed_out(method, within)))
     }
 
-    /// Notes the time of a wait since `began_us` in which nothing arrived.
-    pub(super) fn note_wait(&self, sent: &Sent, began_us: u64) {
-        if self.recorder.received() > sent.since {
+    /// Notes the time of a wait since `began_us`, if nothing arrived.
+    pub(super) fn note_wait(&self, sent: &Sent, began_us: u64, is_over: bool) {
+        if is_over || self.recorder.received() > sent.since {
             self.in_vain_us.store(0, Ordering::Relaxed);
         } else {
             self.in_vain_us.fetch_add(self.now_us() - began_us, Ordering::Relaxed);

@@ -312,8 +312,8 @@ impl Peer {
             let works = !is_fast && self.is_long(state, sent);
             (find_response(state, sent).is_some() || works).then_some(())
         };
-        self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
-        self.note_wait(sent, began_us);
+        let found = self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
+        self.note_wait(sent, began_us, found.is_some());
         self.response(sent, Duration::ZERO).await
     }
 

@@ -33,7 +33,7 @@ mod steps;
 /// begin first, with them.
 static STARTS: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, NonZeroUsize::get)));
-/// How long a process may send nothing before it has started, and how many starts of the probe that may last.
+/// The least time that a process has for its start, and how many times as long as that of the probe it may take.
 const LONGEST_START: (Duration, u32) = (Duration::from_secs(1), 3);
 
 /// Why a step has no value.
@@ -124,6 +124,7 @@ pub async fn run_server_cases(
     collected
 }
 
+/// How long a process of the server may send nothing before it has started.
 fn longest_start(probe_result: &ProbeResult) -> Duration {
     let (least, starts) = LONGEST_START;
     least.max(probe_result.startup * starts)

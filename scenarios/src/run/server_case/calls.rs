@@ -419,8 +419,8 @@ async fn call(
     Ok((response, peer.has_progress(&sent)))
 }
 
-/// Cancels one of two equal calls. A later call, which has a response within this time, shows how long the other one may take. The ids differ only in their type, but
-/// not over HTTP, where the Python SDK mixes up their streams in a way that depends on time.
+/// Cancels one of two equal calls. A later call that has a response `within` this time shows how long the other one may take. The
+/// ids differ only in their type, but not over HTTP, where the Python SDK mixes up their streams in a way that depends on time.
 async fn cancel_one_of_two(
     peer: &mut Peer,
     planned: &Planned,
