@@ -299,7 +299,7 @@ impl Driver<'_> {
             let _ = call.end.await;
         }
         if self.flaw.is(Defect::DisconnectsLate) {
-            tokio::time::sleep(Duration::from_secs(4)).await;
+            tokio::time::sleep(Duration::from_secs(6)).await;
         }
         if !self.connections.is_empty() {
             let began = now_us();
