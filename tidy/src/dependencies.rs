@@ -53,12 +53,21 @@ const TESTS_ONLY: &str = "test-support";
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in tree.ending("Cargo.toml") {
+        let table = match DeTable::parse(&file.text) {
+            Ok(table) => table.into_inner(),
+            Err(error) => {
+                let line = error.span().map_or(1, |span| file.line_of(span.start));
+                let what = format!("not a manifest: {}", error.message());
+                problems.push(Problem::new(&file.path, line, what, "correct the TOML"));
+                continue;
+            }
+        };
         let Some(folder) = file.path.strip_suffix("/Cargo.toml") else {
-            problems.extend(versions(file));
+            problems.extend(versions(file, &table));
             continue;
         };
         match RULES.iter().find(|(name, _)| *name == folder) {
-            Some((_, allowed)) => problems.extend(manifest(file, folder, allowed)),
+            Some((_, allowed)) => problems.extend(manifest(file, &table, folder, allowed)),
             None => problems.push(Problem::new(
                 &file.path,
                 1,
@@ -71,45 +80,27 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-fn parse(file: &File) -> Result<DeTable<'_>, Vec<Problem>> {
-    DeTable::parse(&file.text).map(Spanned::into_inner).map_err(|error| {
-        let line = error.span().map_or(1, |span| file.line_of(span.start));
-        let what = format!("not a manifest: {}", error.message());
-        vec![Problem::new(&file.path, line, what, "correct the TOML")]
-    })
-}
-
 /// Cargo packages a crate only if each of our crates that it depends on has a version.
-fn versions(file: &File) -> Vec<Problem> {
-    let table = match parse(file) {
-        Ok(table) => table,
-        Err(problems) => return problems,
-    };
-    let field = |table: &DeTable<'_>, name: &str| table.get(name)?.get_ref().as_str().map(str::to_owned);
-    let inner = |name: &str| table.get("workspace")?.get_ref().as_table()?.get(name)?.get_ref().as_table();
-    let version = inner("package").and_then(|package| field(package, "version"));
-    let of_ours = inner("dependencies").into_iter().flatten().filter_map(|(key, value)| {
-        let dependency = value.get_ref().as_table().filter(|one| one.contains_key("path"))?;
+fn versions(file: &File, workspace: &DeTable<'_>) -> Vec<Problem> {
+    let inner = |name: &str| workspace.get("workspace")?.get_ref().as_table()?.get(name)?.get_ref().as_table();
+    let version = inner("package").and_then(|package| package.get("version")?.get_ref().as_str());
+    let mut problems = Vec::new();
+    for (key, value) in inner("dependencies").into_iter().flatten() {
+        let field = |name: &str| value.get_ref().as_table()?.get(name)?.get_ref().as_str();
         // Packages leave out tests, and with them what only they need.
-        (*key.get_ref() != TESTS_ONLY).then(|| (key, field(dependency, "version")))
-    });
-    let wrong = of_ours.filter(|(_, found)| *found != version);
-    wrong
-        .map(|(key, _)| {
+        let is_packaged = field("path").is_some() && *key.get_ref() != TESTS_ONLY;
+        if is_packaged && field("version") != version {
             let what = format!("`{}` has another version than the workspace, or none", key.get_ref());
-            let version = version.as_deref().unwrap_or_default();
-            Problem::new(&file.path, file.line_of(key.span().start), what, format!("add `version = \"{version}\"`"))
-        })
-        .collect()
+            let how = format!("add `version = \"{}\"`", version.unwrap_or_default());
+            problems.push(Problem::new(&file.path, file.line_of(key.span().start), what, how));
+        }
+    }
+    problems
 }
 
-fn manifest(file: &File, folder: &str, allowed: &[&str]) -> Vec<Problem> {
-    let table = match parse(file) {
-        Ok(table) => table,
-        Err(problems) => return problems,
-    };
+fn manifest(file: &File, table: &DeTable<'_>, folder: &str, allowed: &[&str]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (place, name) in dependencies(&table) {
+    for (place, name) in dependencies(table) {
         if !allowed.contains(&name.as_str()) {
             let rule = match allowed {
                 [] => "it depends on none of ours".to_owned(),
