@@ -261,6 +261,7 @@ fn undeclared_is_skipped() -> anyhow::Result<()> {
         "absent-result-type",
         "called-as-tasks",
         "given-up",
+        "given-up-on-request",
         "mixed-tool-results",
         "no-user",
         "not-of-the-server",
