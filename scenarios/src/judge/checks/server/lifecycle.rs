@@ -39,7 +39,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ping-does-not-wait-for-calls",
         requirement: "ping/prompt-during-calls",
         scope: Scope::Named,
-        expected: "a ping that is sent during a call of a tool has its response before the tool has finished, or in 500 ms",
+        expected: "a ping that is sent during a call that takes over 500 ms has its response before the call",
         rule: Rule::Case(ping_during_calls),
     },
     Check {
@@ -119,11 +119,20 @@ fn ping_during_calls(transcript: &Transcript<'_>) -> CheckOutcome {
         Some((began, call, call.response.or_else(|| cancelled.get(&began).copied())?))
     });
     let calls: Vec<_> = calls.collect();
+    // Several calls may keep a slow machine busy for that long, although none of them does: a call counts from the
+    // response to the one before.
+    let mut responses: Vec<_> = calls.iter().filter_map(|(_, call, _)| call.response).collect();
+    responses.sort_by_key(Message::seq);
+    let response_before = |end: &Message<'_>| {
+        let before = responses.partition_point(|response| response.seq() < end.seq());
+        before.checked_sub(1).map_or(0, |last| responses[last].at_us())
+    };
     let mut findings = Findings::default();
     for ping in transcript.requests_of("ping") {
         let sent = ping.request;
         let lasts = |(began, _, end): &&(u64, &RequestResponse<'_>, Message<'_>)| {
-            *began < sent.seq() && end.seq() > sent.seq() && end.at_us() > sent.at_us() + PROMPT_US
+            let is_open = *began < sent.seq() && end.seq() > sent.seq();
+            is_open && end.at_us() > sent.at_us().max(response_before(end)) + PROMPT_US
         };
         let Some((_, call, end)) = calls.iter().find(lasts) else { continue };
         let waited = ping.response.is_none_or(|answered| end.seq() < answered.seq());

@@ -79,3 +79,20 @@ fn a_short_call_may_delay_a_ping() {
     let talk = ping_during_a_call([(answered(50), 300_000), (answered(51), 0)]);
     assert!(matches!(run(check, &talk.0), CheckOutcome::NotApplicable(_)));
 }
+
+#[test]
+fn several_short_calls_may_delay_a_ping() {
+    let id = "ping-does-not-wait-for-calls";
+    let check = all().find(|check| check.id == id).expect("a check");
+    let call = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "a" } });
+    let talk = |first: u64, second: u64| {
+        let mut talk = stdio().ask(call(50)).ask(call(52)).ask(json!({ "jsonrpc": "2.0", "id": 51, "method": "ping" }));
+        for (id, at_us) in [(50, first), (52, second), (51, second)] {
+            talk = talk.says(answered(id));
+            talk.0.frames.last_mut().expect("a frame").at_us += at_us;
+        }
+        talk
+    };
+    assert!(matches!(run(check, &talk(400_000, 700_000).0), CheckOutcome::NotApplicable(_)));
+    assert!(fails(id, &talk(100_000, 700_000)));
+}
