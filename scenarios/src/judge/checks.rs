@@ -7,6 +7,8 @@ mod server;
 #[cfg(test)]
 pub(super) mod testing;
 
+use url::{Host, Url};
+
 use super::check::Check;
 use crate::model::Subject;
 
@@ -22,6 +24,12 @@ pub fn for_subject(subject: Subject) -> impl Iterator<Item = &'static Check> {
 /// Every check with its subject.
 pub fn all() -> impl Iterator<Item = (&'static Check, Subject)> {
     [Subject::Client, Subject::Server].into_iter().flat_map(|subject| for_subject(subject).map(move |it| (it, subject)))
+}
+
+/// Whether the host of a URL is this machine. Names below `localhost` resolve to it too (RFC 6761, section 6.3).
+fn is_local(url: &Url) -> bool {
+    ::client::http_client::is_loopback(url)
+        || matches!(url.host(), Some(Host::Domain(name)) if name.ends_with(".localhost"))
 }
 
 #[cfg(test)]

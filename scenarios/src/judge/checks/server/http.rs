@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
+use url::Url;
 
 use super::{
     jsonrpc::{first_cancellations, session_and_id},
@@ -11,6 +12,7 @@ use super::{
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+        checks::is_local,
         transcript::{
             Body, ConnectionEvent, Frame, Message, Transcript,
             http::{REVISION_HEADER, SESSION_HEADER, header, media_type, method, status},
@@ -226,7 +228,7 @@ fn origin(transcript: &Transcript<'_>) -> CheckOutcome {
     let is_foreign = |frame: &Frame| header(frame, "origin").is_some_and(|origin| origin != OPAQUE);
     let all: Vec<_> = exchanges(transcript, is_foreign).collect();
     // A public server decides which origins are valid; to one on this machine a foreign origin never is.
-    let local = |frame: &Frame| header(frame, "host").is_some_and(is_loopback);
+    let local = |frame: &Frame| header(frame, "host").is_some_and(names_this_machine);
     if !all.iter().any(|(request, ..)| local(request)) {
         return CheckOutcome::not_applicable("a public server decides which origins are valid");
     }
@@ -243,11 +245,8 @@ fn origin(transcript: &Transcript<'_>) -> CheckOutcome {
     })
 }
 
-fn is_loopback(host: &str) -> bool {
-    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    let name = host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(name, _)| name);
-    let is_loopback_v4 = || name.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback());
-    name == "localhost" || name == "[::1]" || is_loopback_v4()
+fn names_this_machine(host: &str) -> bool {
+    Url::parse(&format!("http://{host}")).is_ok_and(|url| is_local(&url))
 }
 
 fn missing_session(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -1,9 +1,6 @@
 //! Requests of the server to the user: elicitations and sampling, in both eras.
 
-use std::{
-    collections::{HashMap, HashSet},
-    net::IpAddr,
-};
+use std::collections::{HashMap, HashSet};
 
 use reqwest::Url;
 use serde_json::Value;
@@ -14,6 +11,7 @@ use super::{
 };
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+    checks::is_local,
     transcript::{IdKey, Message, Session, Transcript},
 };
 
@@ -381,12 +379,6 @@ fn https(transcript: &Transcript<'_>) -> CheckOutcome {
         let url = Url::parse(request.params.get("url")?.as_str()?).ok()?;
         (url.scheme() != "https" && !is_local(&url)).then(|| format!("the URL has the scheme `{}`", url.scheme()))
     })
-}
-
-fn is_local(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_loopback = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    is_loopback || host == "localhost" || host.ends_with(".localhost")
 }
 
 /// The fields of a form, by name.

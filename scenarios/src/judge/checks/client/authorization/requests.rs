@@ -8,6 +8,7 @@ use url::Url;
 use super::{CODE, CREDENTIALS, NO_AUTHORIZATION, NO_TOKEN_REQUEST, REFRESH, server_metadata};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
+    checks::is_local,
     transcript::{
         AuthorizationExchange,
         AuthorizationRequest::{Authorization, Registration, ResourceMetadata, Token},
@@ -260,15 +261,10 @@ fn redirect_uri_is_safe(transcript: &Transcript<'_>) -> CheckOutcome {
         exchanges.with_kind(Authorization).filter_map(|one| Some((one.seq(), one.parameter("redirect_uri")?)));
     let fault = |uri: &&str| {
         let url = Url::parse(uri).ok().filter(|url| url.scheme() == "http")?;
-        (!is_loopback(&url)).then(|| format!("the redirect URI is `{uri}`"))
+        (!is_local(&url)).then(|| format!("the redirect URI is `{uri}`"))
     };
     Findings::from_each(registered.chain(requested), fault)
         .or_not_applicable("redirect URIs", "no request has a redirect URI")
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    host == "localhost" || host == "[::1]" || host.starts_with("127.")
 }
 
 fn redirect_uri_registered(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -296,7 +292,7 @@ fn redirect_uri_registered(transcript: &Transcript<'_>) -> CheckOutcome {
 /// Whether a redirect URI is the registered one. A loopback address may have another port (RFC 8252 section 7.3).
 fn is_same_redirect(registered: &str, requested: &str) -> bool {
     let without_port = |uri: &str| {
-        let mut url = Url::parse(uri).ok().filter(is_loopback)?;
+        let mut url = Url::parse(uri).ok().filter(is_local)?;
         url.set_port(None).ok()?;
         Some(url)
     };

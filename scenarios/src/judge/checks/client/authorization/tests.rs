@@ -311,6 +311,7 @@ const FAULTS: &[(&str, Change)] = &[
     }),
     ("issuer-of-response-verified", |flow| flow.redirect = "http://127.0.0.1:7/cb?code=[secret]&state=s1"),
     ("redirect-uri-is-safe", |flow| flow.ask("redirect_uri", "http://app.example/cb")),
+    ("redirect-uri-is-safe", |flow| flow.ask("redirect_uri", "http://127.app.example/cb")),
     ("redirect-uri-registered", |flow| {
         flow.ask("client_id", "registered");
         flow.ask("redirect_uri", "http://127.0.0.1:7/other");
