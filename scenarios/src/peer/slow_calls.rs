@@ -325,14 +325,18 @@ impl Peer {
             let slowest = Duration::from_micros(self.slowest_us.load(Ordering::Relaxed));
             self.slow_calls.expect_late((FIRST_PROGRESS + slowest).saturating_sub(since));
         }
-        // Its response proves that the server read the cancellation.
-        let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
-        drop(self.request(ping, AFTER_CANCEL).await);
+        self.await_cancellation().await;
         let within = if self.slow_calls.stay_open { Duration::ZERO } else { AFTER_CANCEL };
         let response = self.response(sent, within).await;
         // It is not late.
         self.slow_calls.note(sent, false);
         response
+    }
+
+    /// Waits for the response to a ping, which proves that the server read a cancellation.
+    pub(crate) async fn await_cancellation(&mut self) {
+        let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
+        drop(self.request(ping, AFTER_CANCEL).await);
     }
 
     /// Answers the requests of the server after this number of received messages, and waits for a response to a cancelled call

@@ -440,11 +440,13 @@ async fn cancel_one_of_two(
         Err(error) => return Err(error),
         Ok(_) => return Ok(()),
     }
-    let (began_us, id) = (peer.now_us(), peer.take_id());
+    let id = peer.take_id();
     if peer.transport() == Transport::Stdio {
-        // It arrives before the request, which it must not end.
+        // It arrives before the request, which it must not end. A server may handle messages that arrive together at once.
         cancel_no_call(peer, json!({ "requestId": id })).await?;
+        peer.await_cancellation().await;
     }
+    let began_us = peer.now_us();
     let later = peer.send(call(json!(id))).await?;
     if peer.response(&later, within).await.is_ok() {
         let took = Duration::from_micros(peer.now_us() - began_us);
