@@ -15,6 +15,7 @@ pub mod schema;
 pub mod script;
 pub mod sse;
 pub mod stdio;
+mod system;
 
 pub use evidence::{Body, ConnectionEvent, Direction, Frame, Http, Recorder};
 pub use http::HttpMock;

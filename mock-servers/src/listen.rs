@@ -15,6 +15,7 @@ pub(crate) mod serving;
 pub(crate) mod socket;
 mod start;
 mod tls;
+mod unix_socket;
 pub(crate) mod wire;
 
 use std::{

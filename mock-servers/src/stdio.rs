@@ -23,10 +23,6 @@ use std::{
 };
 
 use serde_json::Value;
-use signal_hook::{
-    consts::{SIGINT, SIGTERM},
-    iterator::Signals,
-};
 use thiserror::Error;
 
 pub use self::child::run_child;
@@ -36,6 +32,7 @@ use crate::{
     faults::Signal,
     profile,
     script::{Exit, ProcessScript, Script},
+    system::{self, Interruption, Interruptions},
 };
 use evidence::{ConnectionEvent, FrameParts, Recorder};
 
@@ -184,27 +181,23 @@ fn wait_for_end(
 }
 
 fn watch_signals(endings: mpsc::Sender<ExitReason>) -> Result<(), StdioError> {
-    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(StdioError::Signals)?;
+    let interruptions = Interruptions::watch().map_err(StdioError::Signals)?;
     let watching = move || {
-        for signal in signals.forever() {
-            let ending = if signal == SIGINT { ExitReason::Interrupted } else { ExitReason::Sigterm };
-            if endings.send(ending).is_err() {
-                return;
-            }
-        }
+        interruptions.for_each(|interruption| {
+            let ending = match interruption {
+                Interruption::Interrupt => ExitReason::Interrupted,
+                Interruption::Terminate => ExitReason::Sigterm,
+            };
+            endings.send(ending).is_ok()
+        });
     };
     thread::Builder::new().name("signals".into()).spawn(watching).map_err(StdioError::Spawn)?;
     Ok(())
 }
 
-/// Ends the process by a signal, without its handler.
+/// Ends the process by a signal, without its handler. Windows has no signals, and aborts it.
 fn die_by(signal: Signal) {
-    let died = match signal {
-        // This signal cannot be handled, so its default needs no restoring.
-        Signal::Kill => rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
-            .map_err(io::Error::from),
-        signal => signal_hook::low_level::emulate_default_handler(signal.number()),
-    };
+    let died = system::raise(signal.number());
     tracing::error!(?died, ?signal, "the process outlived its own signal");
 }
 

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use signal_hook::consts;
 
 use super::{FaultAction, FaultContext, FaultHooks, FaultStep};
+use crate::system::signals;
 
 /// A change of a stdio server's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,28 +143,28 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// Its number on this system.
+    /// Its number on this system; on Windows, which has no signals, that of Linux.
     #[must_use]
     pub fn number(self) -> i32 {
         match self {
-            Self::Hup => consts::SIGHUP,
-            Self::Int => consts::SIGINT,
-            Self::Quit => consts::SIGQUIT,
-            Self::Ill => consts::SIGILL,
-            Self::Trap => consts::SIGTRAP,
-            Self::Abrt => consts::SIGABRT,
-            Self::Bus => consts::SIGBUS,
-            Self::Fpe => consts::SIGFPE,
-            Self::Kill => consts::SIGKILL,
-            Self::Usr1 => consts::SIGUSR1,
-            Self::Segv => consts::SIGSEGV,
-            Self::Usr2 => consts::SIGUSR2,
-            Self::Pipe => consts::SIGPIPE,
-            Self::Alrm => consts::SIGALRM,
-            Self::Term => consts::SIGTERM,
-            Self::Xcpu => consts::SIGXCPU,
-            Self::Xfsz => consts::SIGXFSZ,
-            Self::Sys => consts::SIGSYS,
+            Self::Hup => signals::SIGHUP,
+            Self::Int => signals::SIGINT,
+            Self::Quit => signals::SIGQUIT,
+            Self::Ill => signals::SIGILL,
+            Self::Trap => signals::SIGTRAP,
+            Self::Abrt => signals::SIGABRT,
+            Self::Bus => signals::SIGBUS,
+            Self::Fpe => signals::SIGFPE,
+            Self::Kill => signals::SIGKILL,
+            Self::Usr1 => signals::SIGUSR1,
+            Self::Segv => signals::SIGSEGV,
+            Self::Usr2 => signals::SIGUSR2,
+            Self::Pipe => signals::SIGPIPE,
+            Self::Alrm => signals::SIGALRM,
+            Self::Term => signals::SIGTERM,
+            Self::Xcpu => signals::SIGXCPU,
+            Self::Xfsz => signals::SIGXFSZ,
+            Self::Sys => signals::SIGSYS,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use crate::system;
 
 /// Limits for clients. The defaults allow for debuggers and slow machines, and still end connections that would never
 /// end.
@@ -67,16 +67,12 @@ impl Limits {
 }
 
 /// Raises the process's limit of open files from the usual 1,024 to the maximum that the system allows. Returns the new
-/// limit; `None` means unlimited.
+/// limit; `None` means unlimited. On Windows there is nothing to raise.
 ///
 /// # Errors
 /// When the system refuses.
 pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current != limit.maximum {
-        setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?;
-    }
-    Ok(limit.maximum)
+    system::raise_descriptor_limit()
 }
 
 /// Wait before the next attempt to accept a connection, after this many failures in a row. Without a free descriptor

@@ -2,8 +2,6 @@
 
 use std::{
     io,
-    os::unix::fs::FileTypeExt,
-    path::{Path, PathBuf},
     pin::Pin,
     sync::{
         Arc,
@@ -14,11 +12,14 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::Notify,
 };
 
-use super::Address;
+use super::{
+    Address,
+    unix_socket::{UnixListener, UnixStream},
+};
 
 /// How many connections may wait to be accepted; the system may allow fewer. With the usual 128, connections that a load test
 /// opens at the same time are dropped, and each is tried again only after a second.
@@ -28,14 +29,7 @@ const BACKLOG: u32 = 4096;
 #[derive(Debug)]
 pub(super) enum ListenSocket {
     Tcp(TcpListener),
-    Unix(UnixListener, #[expect(dead_code, reason = "removes the file when it is dropped")] SocketFile),
-}
-
-/// The file of a Unix socket, removed on drop unless it was replaced.
-#[derive(Debug)]
-pub(super) struct SocketFile {
-    path: PathBuf,
-    identity: Option<(u64, u64)>,
+    Unix(UnixListener),
 }
 
 impl ListenSocket {
@@ -54,10 +48,7 @@ impl ListenSocket {
             Address::Unix(path) => {
                 // An absolute path is found again after a change of directory.
                 let path = std::path::absolute(path)?;
-                clear(&path).await?;
-                let socket = UnixListener::bind(&path)?;
-                let file = SocketFile { identity: identity(&path), path: path.clone() };
-                Ok((Self::Unix(socket, file), Address::Unix(path)))
+                Ok((Self::Unix(UnixListener::bind(&path).await?), Address::Unix(path)))
             }
         }
     }
@@ -65,36 +56,7 @@ impl ListenSocket {
     pub(super) async fn accept(&self) -> io::Result<AcceptedSocket> {
         match self {
             Self::Tcp(socket) => socket.accept().await.map(|(stream, _)| AcceptedSocket::Tcp(stream)),
-            Self::Unix(socket, _) => socket.accept().await.map(|(stream, _)| AcceptedSocket::Unix(stream)),
-        }
-    }
-}
-
-/// Removes a socket without a listener. Anything else stays, and binding fails.
-async fn clear(path: &Path) -> io::Result<()> {
-    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-    if !is_socket {
-        return Ok(());
-    }
-    match UnixStream::connect(path).await {
-        Err(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
-        _ => Ok(()),
-    }
-}
-
-/// Device and inode, which distinguish files of the same name.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
-}
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        if self.identity.is_some()
-            && identity(&self.path) == self.identity
-            && let Err(cause) = std::fs::remove_file(&self.path)
-        {
-            tracing::warn!(%cause, path = %self.path.display(), "could not take the socket away");
+            Self::Unix(socket) => socket.accept().await.map(AcceptedSocket::Unix),
         }
     }
 }

@@ -4,15 +4,12 @@ use std::{
     ffi::OsString,
     io::{self, BufRead, BufReader, Write},
     process::{Command, ExitCode, Stdio},
-    sync::{Arc, atomic::AtomicBool},
     thread,
     time::Duration,
 };
 
-use signal_hook::consts::SIGTERM;
-
 use super::StdioError;
-use crate::script::ChildScript;
+use crate::{script::ChildScript, system};
 
 /// Maximum lifetime of a child.
 const LIFETIME: Duration = Duration::from_secs(60);
@@ -44,11 +41,10 @@ const READY: &str = "ready";
 /// When it cannot do what its script says.
 pub fn run_child(script: &ChildScript) -> io::Result<ExitCode> {
     if script.setsid {
-        rustix::process::setsid()?;
+        system::new_session()?;
     }
     if script.ignore_sigterm {
-        // The handler only sets a flag that is never read, so the signal has no effect.
-        signal_hook::flag::register(SIGTERM, Arc::new(AtomicBool::new(false)))?;
+        system::ignore_sigterm()?;
     }
     let mut stderr = io::stderr();
     writeln!(stderr, "{READY}")?;

@@ -1,7 +1,6 @@
 //! Standard output: complete messages in batches.
 
 use std::{
-    fs::OpenOptions,
     io::{self, Write},
     sync::mpsc,
     thread,
@@ -10,7 +9,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::faults::{Chunk, Finish, WritePlan};
+use crate::{
+    faults::{Chunk, Finish, WritePlan},
+    system,
+};
 use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
 
 /// Size at which a batch is written although more messages follow.
@@ -209,9 +211,7 @@ fn write(bytes: &[u8]) -> bool {
 }
 
 fn close_stdout(recorder: &Recorder, run: u64) {
-    let replaced =
-        OpenOptions::new().write(true).open("/dev/null").and_then(|null| Ok(rustix::stdio::dup2_stdout(null)?));
-    match replaced {
+    match system::close_stdout() {
         Ok(()) => recorder.record(FrameParts::event(run, ConnectionEvent::ClosedByServer)),
         Err(cause) => tracing::warn!(%cause, "could not close standard output"),
     }
