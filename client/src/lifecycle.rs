@@ -32,7 +32,7 @@ use crate::{
     event::Reporter,
     host::HostDispatcher,
     options::ConnectOptions,
-    process::ChildProcess,
+    process::{ChildProcess, async_pipes},
     revision::{Era, Revision, rules, stateless_revisions, to_sdk},
     sandbox::SandboxState,
     tracked::TrackedTransport,
@@ -192,8 +192,7 @@ impl Attempt {
         let spawned = ChildProcess::spawn(endpoint, config.shutdown, config.limits.stderr_lines);
         let start_failure = |source| Failed::at(Stage::Spawn, failure::spawn_failure(endpoint, source));
         let (child, pipes) = spawned.map_err(start_failure)?;
-        let stdin = tokio::net::unix::pipe::Sender::from_owned_fd(pipes.stdin).map_err(start_failure)?;
-        let stdout = tokio::net::unix::pipe::Receiver::from_owned_fd(pipes.stdout).map_err(start_failure)?;
+        let (stdout, stdin) = async_pipes(pipes.stdin, pipes.stdout).map_err(start_failure)?;
         let transport = StdioTransport::new(stdout, stdin, Arc::clone(&tracker));
         let wire = transport.lines().map(DirectTransport::Lines);
         let greeted = self.greet(transport, &tracker, self.mode(), true).await;

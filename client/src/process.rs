@@ -4,6 +4,8 @@
 //! and ends with this process, even after SIGKILL. A host program enables it by calling
 //! [`supervisor::main_if_requested`] first in `main`. Otherwise the server gets its own process group, and only the
 //! group is killed: processes that left it survive, and all survive if the client is killed with SIGKILL.
+//!
+//! Systems differ in what they find and how they stop it: see [`coverage`].
 
 pub mod supervisor;
 
@@ -11,6 +13,7 @@ mod child;
 mod diagnosis;
 pub(crate) mod environment;
 mod exit;
+mod platform;
 mod server;
 mod stderr;
 pub mod subtree;
@@ -23,14 +26,22 @@ pub(crate) use child::{ChildProcess, Ended};
 pub use diagnosis::StartProblem;
 pub(crate) use diagnosis::diagnose;
 pub use exit::end_all;
+pub(crate) use platform::async_pipes;
+pub use platform::{Coverage, Stop};
 pub use server::{ServerPipes, ServerProcess};
+
+/// What the supervision of processes covers on this system.
+#[must_use]
+pub fn coverage() -> Coverage {
+    platform::coverage()
+}
 
 /// The exit status of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitInfo {
     /// The exit code.
     pub code: Option<i32>,
-    /// The signal that terminated it.
+    /// The signal that terminated it; `None` on Windows.
     pub signal: Option<i32>,
 }
 

@@ -2,8 +2,7 @@
 
 use std::{io, time::Duration};
 
-use client::process::subtree::descendants;
-use rustix::process::{Pid, Signal, kill_process};
+use client::process::{Stop, subtree::descendants, supervisor};
 use tokio::process::{Child, Command};
 
 /// Timeout of waiting for a killed supervisor.
@@ -40,27 +39,28 @@ impl Supervised {
 
     /// Terminates the process tree; kills it after `limit`.
     pub(crate) async fn end(&mut self, limit: Duration) {
-        self.signal(Signal::TERM);
+        self.stop(Stop::Ask);
         if !self.ended_within(limit).await {
             for process in descendants(self.pid) {
-                process.signal(Signal::KILL);
+                // It cannot fail when it kills.
+                let _ = process.stop(Stop::Kill);
             }
-            self.signal(Signal::KILL);
+            self.stop(Stop::Kill);
             self.ended_within(KILLED).await;
         }
     }
 
-    fn signal(&self, signal: Signal) {
-        if let (Some(_), Some(pid)) = (self.child.id(), Pid::from_raw(self.pid)) {
-            // It may have ended in between; it stays a zombie until it is waited for, so the number is still its own.
-            let _ = kill_process(pid, signal);
+    fn stop(&self, stop: Stop) {
+        if self.child.id().is_some() {
+            // It may have ended in between; its number stays its own until it is waited for.
+            let _ = supervisor::stop(self.pid, stop);
         }
     }
 }
 
 impl Drop for Supervised {
-    /// The supervisor terminates its process tree after SIGTERM.
+    /// The supervisor terminates its process tree when it is asked to stop.
     fn drop(&mut self) {
-        self.signal(Signal::TERM);
+        self.stop(Stop::Ask);
     }
 }

@@ -5,17 +5,17 @@
 
 use std::{
     io,
-    os::{fd::OwnedFd, unix::process::CommandExt},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use tokio::sync::watch;
 
 use super::{
-    Closing, Ending, ExitInfo, environment, exit,
+    Closing, Ending, ExitInfo, environment,
+    exit::{self, SharedPid},
+    platform::{self, Stop},
     stderr::StderrTail,
     supervisor::{self, Supervision, SupervisorReport, Trigger},
 };
@@ -38,15 +38,15 @@ pub(crate) enum Ended {
 /// The ends of the pipes to a server.
 #[derive(Debug)]
 pub(crate) struct Pipes {
-    pub(crate) stdin: OwnedFd,
-    pub(crate) stdout: OwnedFd,
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
 }
 
 /// A running, or ended, child.
 #[derive(Debug)]
 pub(crate) struct ChildProcess {
     /// Its id until it is reaped: afterwards the id may belong to someone else.
-    pid: Arc<Mutex<Option<Pid>>>,
+    pid: SharedPid,
     ended: watch::Receiver<Option<Ended>>,
     stderr: StderrTail,
     supervised: bool,
@@ -70,18 +70,16 @@ impl ChildProcess {
             supervision.command_with(endpoint.command.as_ref(), nonce.as_deref())?
         } else {
             let mut command = Command::new(&endpoint.command);
-            command.process_group(0);
+            platform::own_group(&mut command);
             command
         };
         prepare(&mut command, endpoint);
         let mut child = command.spawn()?;
         let missing = || io::Error::other("the child has no pipe");
-        let pipes = Pipes {
-            stdin: child.stdin.take().ok_or_else(missing)?.into(),
-            stdout: child.stdout.take().ok_or_else(missing)?.into(),
-        };
+        let pipes =
+            Pipes { stdin: child.stdin.take().ok_or_else(missing)?, stdout: child.stdout.take().ok_or_else(missing)? };
         let stderr = StderrTail::new(stderr_lines);
-        let pid = Arc::new(Mutex::new(Some(Pid::from_child(&child))));
+        let pid = Arc::new(Mutex::new(i32::try_from(child.id()).ok()));
         exit::remember(&pid, supervised);
         let ended = watch_over(child, nonce, stderr.clone(), Arc::clone(&pid))?;
         Ok((Self { pid, ended, stderr, supervised, graces }, pipes))
@@ -94,7 +92,7 @@ impl ChildProcess {
 
     /// Its process id, until it is reaped.
     pub(crate) fn pid(&self) -> Option<i32> {
-        lock(&self.pid).map(|pid| pid.as_raw_nonzero().get())
+        *lock(&self.pid)
     }
 
     /// How it ended, if it has exited.
@@ -129,37 +127,34 @@ impl ChildProcess {
         if let Some(ended) = self.wait(self.graces.stdin_close).await {
             return (Ending::StdinClosed, Some(ended));
         }
-        self.signal(Signal::TERM);
-        // A supervisor escalates itself and is killed only if it hangs.
-        let grace = if self.supervised { self.graces.sigterm + SLACK } else { self.graces.sigterm };
-        if let Some(ended) = self.wait(grace).await {
-            return (Ending::Terminated, Some(ended));
+        // A supervisor can be asked on every system, and reports what it did.
+        if self.supervised || platform::CAN_ASK {
+            self.stop(Stop::Ask);
+            // A supervisor escalates itself and is killed only if it hangs.
+            let grace = if self.supervised { self.graces.sigterm + SLACK } else { self.graces.sigterm };
+            if let Some(ended) = self.wait(grace).await {
+                return (Ending::Terminated, Some(ended));
+            }
         }
-        self.signal(Signal::KILL);
+        self.stop(Stop::Kill);
         match self.wait(EXIT_TIMEOUT).await {
             Some(ended) => (Ending::Killed, Some(ended)),
             None => (Ending::Unknown, None),
         }
     }
 
-    /// Sends a signal to the supervisor, or to the process group without one.
-    fn signal(&self, signal: Signal) {
-        // Holding the lock prevents that the id is reaped and reused.
-        if let Some(pid) = *lock(&self.pid) {
-            let result = if self.supervised { kill_process(pid, signal) } else { kill_process_group(pid, signal) };
-            if let Err(error) = result {
-                tracing::debug!(%error, ?signal, "signal not delivered");
-            }
-        }
+    /// Stops the supervisor, or the process group without one.
+    fn stop(&self, stop: Stop) {
+        exit::stop(&self.pid, self.supervised, stop);
     }
 }
 
 impl Drop for ChildProcess {
-    /// Needs no runtime. A supervisor receives SIGTERM and escalates after its own grace periods. Without one, nothing
+    /// Needs no runtime. A supervisor is asked to stop and escalates after its own grace periods. Without one, nothing
     /// could escalate later, so the group is killed immediately.
     fn drop(&mut self) {
         if self.ended().is_none() {
-            self.signal(if self.supervised { Signal::TERM } else { Signal::KILL });
+            self.stop(if self.supervised { Stop::Ask } else { Stop::Kill });
         }
     }
 }
@@ -177,7 +172,7 @@ fn watch_over(
     mut child: Child,
     nonce: Option<String>,
     tail: StderrTail,
-    pid: Arc<Mutex<Option<Pid>>>,
+    pid: SharedPid,
 ) -> io::Result<watch::Receiver<Option<Ended>>> {
     let (publish, ended) = watch::channel(None);
     let stderr = child.stderr.take();
@@ -198,22 +193,14 @@ fn watch_over(
     spawned.map(|_| ended)
 }
 
-fn reap(child: &mut Child, pid: &Mutex<Option<Pid>>) -> ExitInfo {
+fn reap(child: &mut Child, pid: &Mutex<Option<i32>>) -> ExitInfo {
     // Wait without reaping, then reap under the lock, so that the id is valid while the lock is held.
-    let id = *lock(pid);
-    if let Some(id) = id {
-        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
-        {
-        }
-    }
+    platform::wait_for_exit(child);
     let mut guard = lock(pid);
     *guard = None;
     let status = child.wait().ok();
     drop(guard);
-    ExitInfo {
-        code: status.and_then(|status| status.code()),
-        signal: status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)),
-    }
+    status.map(platform::exit_info).unwrap_or_default()
 }
 
 /// The report of the supervisor is more precise than its exit code, if there is one.
@@ -227,7 +214,7 @@ fn conclude(exit: ExitInfo, report: Option<SupervisorReport>) -> Ended {
             killed: report.killed,
             left_behind: report.left_behind.into_iter().map(|process| process.argv).collect(),
         },
-        None => Ended::Exited { exit, killed: exit.signal == Some(Signal::KILL.as_raw()), left_behind: Vec::new() },
+        None => Ended::Exited { exit, killed: platform::was_killed(exit), left_behind: Vec::new() },
     }
 }
 

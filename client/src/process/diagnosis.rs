@@ -2,12 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     fmt, fs,
     io::{self, Read},
-    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
 };
+
+use super::platform;
 
 /// Number of bytes that Linux reads for the name of the interpreter (execve(2)).
 const HEAD_BYTES: u64 = 255;
@@ -71,10 +72,10 @@ pub(crate) fn diagnose(
     if let Some(cwd) = cwd.filter(|cwd| !cwd.is_dir()) {
         return StartProblem::NoWorkingDirectory(cwd.to_owned());
     }
-    let path = if command.contains('/') {
+    let path = if command.contains(path::is_separator) {
         cwd.unwrap_or(Path::new("")).join(command)
     } else {
-        match in_path(command, environment.get(OsStr::new("PATH"))) {
+        match in_path(command, path_variable(environment)) {
             Some(path) => path,
             None => return StartProblem::NotInPath,
         }
@@ -83,7 +84,7 @@ pub(crate) fn diagnose(
     if metadata.is_dir() {
         return StartProblem::IsDirectory(path);
     }
-    if metadata.permissions().mode() & 0o111 == 0 {
+    if !platform::is_executable(&metadata) {
         return StartProblem::NotExecutable(path);
     }
     let mut head = Vec::new();
@@ -93,29 +94,35 @@ pub(crate) fn diagnose(
             let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
             let line = line.trim_ascii_start();
             let name = line.split(|byte| matches!(byte, b' ' | b'\t')).next().unwrap_or_default();
-            if Path::new(OsStr::from_bytes(name)).exists() {
+            if platform::path_of(name).exists() {
                 return StartProblem::Other;
             }
             StartProblem::NoInterpreter { script: path, interpreter: String::from_utf8_lossy(name).into_owned() }
         }
-        // Exec format error (execve(2), ENOEXEC).
-        (Ok(_), None) if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
-            StartProblem::NoProgram(path)
-        }
+        (Ok(_), None) if error.raw_os_error() == Some(platform::NOT_A_PROGRAM) => StartProblem::NoProgram(path),
         _ => StartProblem::Other,
     }
+}
+
+fn path_variable(environment: &BTreeMap<OsString, OsString>) -> Option<&OsString> {
+    let is_path = |name: &OsString| name.to_str().is_some_and(|name| platform::same_variable(name, "PATH"));
+    environment.iter().find_map(|(name, value)| is_path(name).then_some(value))
 }
 
 /// The first executable file of this name, otherwise the first file.
 fn in_path(command: &str, path: Option<&OsString>) -> Option<PathBuf> {
     let directories = std::env::split_paths(path?);
-    let files: Vec<_> = directories.map(|directory| directory.join(command)).filter(|file| file.is_file()).collect();
-    let executable = |file: &&PathBuf| fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
+    let names = platform::file_names(command);
+    let files = directories.flat_map(|directory| names.iter().map(move |name| directory.join(name)));
+    let files: Vec<_> = files.filter(|file| file.is_file()).collect();
+    let executable = |file: &&PathBuf| fs::metadata(file).is_ok_and(|file| platform::is_executable(&file));
     files.iter().find(executable).or(files.first()).cloned()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -129,7 +136,7 @@ mod tests {
         };
         let check = |command: &Path, cwd: Option<&Path>, path: &str| {
             let environment = BTreeMap::from([("PATH".into(), path.into())]);
-            let noexec = io::Error::from_raw_os_error(rustix::io::Errno::NOEXEC.raw_os_error());
+            let noexec = io::Error::from_raw_os_error(platform::NOT_A_PROGRAM);
             diagnose(command.to_str().unwrap(), cwd, &environment, &noexec)
         };
         let plain = write("plain", "echo", 0o644);

@@ -3,33 +3,11 @@
 
 use std::{collections::BTreeMap, ffi::OsString};
 
+use super::platform;
 use crate::config::{Inherit, StdioEndpoint};
 
-/// Variables for directories, user, locale and terminal.
-const DEFAULT: [&str; 19] = [
-    "HOME",
-    "LANG",
-    "LANGUAGE",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "TERM",
-    "TMP",
-    "TEMP",
-    "TMPDIR",
-    "TZ",
-    "USER",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_RUNTIME_DIR",
-    "XDG_STATE_HOME",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
-];
-
 fn is_default(name: &str) -> bool {
-    DEFAULT.contains(&name) || name.starts_with("LC_")
+    platform::DEFAULT_VARIABLES.iter().any(|default| platform::same_variable(default, name)) || name.starts_with("LC_")
 }
 
 /// Variables of this process that each child inherits.
@@ -47,7 +25,9 @@ fn select(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> BTreeMap<OsString, OsString> {
     let wanted = |name: &OsString| {
-        let named = name.to_str().is_some_and(|name| endpoint.env_vars.iter().any(|wanted| wanted == name));
+        let named = name
+            .to_str()
+            .is_some_and(|name| endpoint.env_vars.iter().any(|wanted| platform::same_variable(wanted, name)));
         match endpoint.inherit {
             Inherit::Everything => true,
             Inherit::Default => named || name.to_str().is_some_and(is_default),

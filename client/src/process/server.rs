@@ -1,6 +1,10 @@
 //! A stdio server without a connection, for programs that exchange the messages themselves.
 
-use std::{io, os::fd::OwnedFd, time::Duration};
+use std::{
+    io,
+    process::{ChildStdin, ChildStdout},
+    time::Duration,
+};
 
 use super::{
     Closing,
@@ -18,9 +22,9 @@ pub struct ServerProcess {
 #[derive(Debug)]
 pub struct ServerPipes {
     /// Its standard input. The server ends when it is closed.
-    pub stdin: OwnedFd,
+    pub stdin: ChildStdin,
     /// Its standard output.
-    pub stdout: OwnedFd,
+    pub stdout: ChildStdout,
 }
 
 impl ServerProcess {

@@ -1,8 +1,9 @@
 //! A process between the client and a program, which stops all descendants of the program.
 //!
-//! The supervisor is this program with a private first argument. It becomes the child subreaper of the program's
+//! The supervisor is this program with a private first argument. On Linux it becomes the child subreaper of the program's
 //! descendants, so that `setsid`, double forks and empty environments do not hide them. It watches its parent through
-//! a pidfd, which reports the end of the process, not of a thread.
+//! a pidfd, which reports the end of the process, not of a thread. Other systems have other means, which find less:
+//! [`Coverage`](super::Coverage). "SIGTERM" and "SIGKILL" mean asking and killing with their means.
 //!
 //! - The parent dies: all descendants are killed with SIGKILL immediately.
 //! - The program exits: descendants may exit within `settle`. The remaining ones are recorded and get SIGTERM, and
@@ -19,12 +20,12 @@ mod run;
 use std::{
     ffi::OsStr,
     io,
-    os::unix::process::CommandExt,
     process::{Command, ExitCode},
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
+use super::platform::{self, Stop};
 pub use report::{LeftBehind, SupervisorReport, Trigger};
 
 /// The first argument of a supervisor, which also identifies it in a list of processes.
@@ -75,12 +76,20 @@ impl Supervision {
             let reason = "`process::supervisor::main_if_requested` was not called by the host program";
             return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
         }
-        // This link remains valid if the file of the program is replaced, for example by a new build.
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(platform::own_program()?);
         command.arg(MARKER).args(options::to_arguments(self, nonce, std::process::id())).arg("--").arg(program);
-        command.process_group(0);
+        platform::own_group(&mut command);
         Ok(command)
     }
+}
+
+/// Stops a supervisor and its processes: after [`Stop::Ask`] it asks them, and kills those that remain after its grace
+/// period. After [`Stop::Kill`] it cannot act any more, so its processes are to be killed before.
+///
+/// # Errors
+/// If there is no such process, or it belongs to another user.
+pub fn stop(pid: i32, stop: Stop) -> io::Result<()> {
+    platform::stop_supervisor(pid, stop)
 }
 
 /// Whether [`main_if_requested`] was called, so that supervisors can be started.

@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, io, process::Stdio, sync::Arc, time::Duration};
 
 use client::process::{
+    Stop,
     subtree::{ProcessEntry, descendants},
     supervisor::{Supervision, SupervisorReport, Trigger},
 };
-use rustix::process::Signal;
 use tempfile::TempDir;
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout},
@@ -113,7 +113,8 @@ impl ServerProcess {
         let living = self.observe();
         let server = self.server_pid();
         let process = living.iter().find(|process| Some(process.pid) == server);
-        process.map(|process| process.signal(Signal::TERM)).map(drop).ok_or_else(|| "the server has exited".to_owned())
+        let process = process.ok_or_else(|| "the server has exited".to_owned())?;
+        process.stop(Stop::Ask).map_err(|cause| cause.to_string())
     }
 
     /// The process id of the server: the oldest child of the supervisor, which adopts others later.

@@ -9,11 +9,11 @@ use std::{
 };
 
 use client::process::{
+    Stop,
     subtree::descendants,
     supervisor::{MARKER, Supervision, SupervisorReport},
 };
 use reports::model::Profile;
-use rustix::process::Signal;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     task::JoinHandle,
@@ -35,7 +35,7 @@ const TERMINATE_TIMEOUT: Duration = Duration::from_secs(5);
 pub enum ClientUnderTest {
     /// The client of mcp-workbench, started as a process.
     BuiltIn,
-    /// Another client, started as `sh -c "<command> <server-url>"`.
+    /// Another client, started as `sh -c "<command> <server-url>"`; also on Windows, where `sh` must be installed.
     External {
         /// The shell command.
         command: String,
@@ -178,7 +178,8 @@ impl ClientProcess {
             .and_then(|pid| descendants(self.supervised.pid).into_iter().find(|one| one.pid == pid));
         // The process id comes from the client, so only processes below the client are killed.
         if let Some(process) = below {
-            process.signal(Signal::KILL);
+            // It cannot fail when it kills.
+            let _ = process.stop(Stop::Kill);
             self.killed_on_purpose = true;
         }
     }
@@ -192,7 +193,8 @@ impl ClientProcess {
             if kept.contains(&process.ppid) || command.contains(&self.folder) || command.contains(MARKER) {
                 kept.insert(process.pid);
             } else {
-                process.signal(Signal::KILL);
+                // It cannot fail when it kills.
+                let _ = process.stop(Stop::Kill);
                 self.killed_on_purpose = true;
             }
         }

@@ -11,7 +11,9 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{CredentialStore, FileStore, KeyringBackend, KeyringStore, Listing, StoreError, StoreLock};
+use super::{
+    CredentialStore, FileStore, KeyringBackend, KeyringStore, Listing, StoreError, StoreLock, private::data_directory,
+};
 use crate::auth::credentials::{CredentialKey, Credentials};
 
 /// The variable that selects a store.
@@ -83,16 +85,15 @@ pub fn open_default() -> Result<Arc<dyn CredentialStore>, StoreError> {
 }
 
 /// `$MCP_WORKBENCH_CREDENTIALS_DIR`, else `$XDG_DATA_HOME/mcp-workbench/credentials`, else the same below
-/// `~/.local/share` (XDG Base Directory Specification).
+/// `~/.local/share` (XDG Base Directory Specification), or below `%LOCALAPPDATA%` on Windows.
 ///
 /// # Errors
 ///
 /// If none of them is set.
 pub fn default_directory() -> Result<PathBuf, StoreError> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let data = || set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
     set(DIRECTORY_VARIABLE)
-        .or_else(|| data().map(|data| data.join("mcp-workbench/credentials")))
+        .or_else(|| data_directory().map(|data| data.join("mcp-workbench/credentials")))
         .ok_or(StoreError::NoDirectory)
 }
 

@@ -3,9 +3,8 @@
 //! If others can read them, this is reported and not fixed silently, because they may have been read.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs,
     io::{self, Read, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -15,7 +14,7 @@ use super::{
     CredentialStore, Listing, StoreError,
     entry::Entry,
     lock::{Locks, StoreLock},
-    private::{FILE_MODE, guard, no_link, private_directory},
+    private::{create_file, guard_file, open_file, private_directory, sync_directory},
 };
 use crate::auth::credentials::{CredentialKey, Credentials};
 
@@ -116,12 +115,12 @@ async fn blocking<T: Send + 'static>(
 
 /// The text of an entry and its path, if the file exists.
 fn read(path: &Path) -> Result<Option<(super::Secret, String)>, StoreError> {
-    let file = match OpenOptions::new().read(true).custom_flags(no_link()).open(path) {
+    let file = match open_file(path) {
         Ok(file) => file,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(StoreError::io("read", path)(cause)),
     };
-    guard(&file, path, FILE_MODE)?;
+    guard_file(&file, path)?;
     let mut text = String::new();
     let location = path.display().to_string();
     file.take(MAX_BYTES).read_to_string(&mut text).map_err(|cause| match cause.kind() {
@@ -135,17 +134,15 @@ fn read(path: &Path) -> Result<Option<(super::Secret, String)>, StoreError> {
 fn write(directory: &Path, path: &Path, text: &str) -> Result<(), StoreError> {
     // A unique name for each attempt, so that concurrent writers do not share it.
     let mut random = [0; 8];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-        .map_err(|cause| StoreError::io("name", path)(cause.into()))?;
+    getrandom::fill(&mut random).map_err(|cause| StoreError::io("name", path)(io::Error::other(cause)))?;
     let fresh = directory.join(format!(".{}.tmp", crate::auth::credentials::hex(&random)));
     let written = (|| {
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).custom_flags(no_link()).open(&fresh)?;
+        let mut file = create_file(&fresh)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&fresh, path)?;
         // The name is durable after the directory is synchronized.
-        File::open(directory)?.sync_all()
+        sync_directory(directory)
     })();
     written.map_err(|cause| {
         // Best effort: the first error is reported.

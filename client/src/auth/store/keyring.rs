@@ -1,4 +1,4 @@
-//! Key rings: Secret Service (over D-Bus), Keychain of macOS, or key ring of the Linux kernel.
+//! Key rings: Secret Service (over D-Bus), Keychain of macOS, Credential Manager of Windows, or key ring of the Linux kernel.
 //!
 //! A key ring may ask the user for a password. Requests run in separate threads with a timeout, so that they block
 //! neither the runtime nor the exit of the program.
@@ -51,7 +51,9 @@ impl KeyringBackend {
         match self {
             #[cfg(target_os = "macos")]
             Self::System => Ok(apple_native_keyring_store::keychain::Store::new()?),
-            #[cfg(not(target_os = "macos"))]
+            #[cfg(windows)]
+            Self::System => Ok(windows_native_keyring_store::Store::new()?),
+            #[cfg(not(any(target_os = "macos", windows)))]
             Self::System => Ok(zbus_secret_service_keyring_store::Store::new()?),
             #[cfg(target_os = "linux")]
             Self::Kernel => Ok(linux_keyutils_keyring_store::Store::new()?),

@@ -2,8 +2,6 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use rustix::process::Pid;
-
 use super::Supervision;
 
 /// The task of a supervisor.
@@ -14,7 +12,7 @@ pub(super) struct Task {
     /// The prefix of the report on standard error; `None` disables that report.
     pub(super) nonce: Option<String>,
     /// The expected parent process.
-    pub(super) parent: Pid,
+    pub(super) parent: i32,
     /// The program and its arguments, never empty.
     pub(super) argv: Vec<OsString>,
 }
@@ -56,7 +54,10 @@ pub(super) fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> R
         let text = || value.to_str().ok_or(UsageError);
         let period = || text()?.parse().map(Duration::from_millis).map_err(|_| UsageError);
         match option.to_str().ok_or(UsageError)? {
-            "--parent" => parent = Some(Pid::from_raw(text()?.parse().map_err(|_| UsageError)?).ok_or(UsageError)?),
+            "--parent" => {
+                let id: i32 = text()?.parse().map_err(|_| UsageError)?;
+                parent = Some(id).filter(|id| *id > 0);
+            }
             "--term-grace" => supervision.term_grace = period()?,
             "--settle" => supervision.settle = period()?,
             "--leftover-grace" => supervision.leftover_grace = period()?,
@@ -89,12 +90,7 @@ mod tests {
         let task = from_arguments(line.into_iter()).unwrap();
         assert_eq!(
             task,
-            Task {
-                supervision,
-                nonce: Some("n".into()),
-                parent: Pid::from_raw(7).unwrap(),
-                argv: vec!["sh".into(), "--".into()]
-            }
+            Task { supervision, nonce: Some("n".into()), parent: 7, argv: vec!["sh".into(), "--".into()] }
         );
         for bad in [&["--"][..], &["--parent", "1", "--"], &["--parent", "x", "--", "a"], &["--odd", "1"], &[]] {
             assert_eq!(from_arguments(bad.iter().map(OsString::from)), Err(UsageError));

@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, LazyLock, Mutex, PoisonError, Weak},
 };
 
@@ -113,12 +113,23 @@ fn build(address: &Address) -> Result<reqwest::Client, ConnectFailure> {
     // Redirects to other origins are rejected, so one URL decides about certificates.
     let mut builder = crate::http_client::builder_for(&address.url).redirect(redirect::policy());
     if let Some(socket) = &address.socket {
-        builder = builder.unix_socket(socket.as_path()).no_proxy();
+        builder = over_socket(builder, socket)?;
     }
     if address.http2 {
         builder = builder.http2_prior_knowledge();
     }
     builder.build().map_err(|error| ConnectFailure::Transport { source: error.into() })
+}
+
+#[cfg(unix)]
+fn over_socket(builder: reqwest::ClientBuilder, socket: &Path) -> Result<reqwest::ClientBuilder, ConnectFailure> {
+    Ok(builder.unix_socket(socket).no_proxy())
+}
+
+#[cfg(not(unix))]
+fn over_socket(_: reqwest::ClientBuilder, socket: &Path) -> Result<reqwest::ClientBuilder, ConnectFailure> {
+    let detail = format!("Unix sockets are not available on this system: `{}`; use an http URL", socket.display());
+    Err(ConnectFailure::Config { detail })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{
     reply::Verifier,
     request::{EncodedRequest, OperationRequests, Requests, http2_head, page_params},
     share::Share,
-    stdio::StdioWorker,
+    stdio::{self, StdioWorker},
 };
 use crate::{
     bench::{
@@ -51,7 +51,7 @@ pub(crate) fn supports(caller: &ClientCaller, plan: &LoadPlan) -> Option<String>
         return Some(format!("`{}` is more than a request", operation.name()));
     }
     match caller.connection().transport() {
-        Transport::Stdio => None,
+        Transport::Stdio => stdio::UNAVAILABLE.map(str::to_owned),
         Transport::StreamableHttp => {
             let operations = plan.iterations().operations().iter();
             let unsupported = operations.filter(|operation| head(caller.connection(), operation).is_none());
@@ -81,7 +81,7 @@ impl RawTarget {
         let transport = caller.connection().transport();
         match &config.endpoint {
             Endpoint::Stdio(_) => {
-                let (workers, processes) = stdio(config, &caller, plan, &verifier).await?;
+                let (workers, processes) = over_stdio(config, &caller, plan, &verifier).await?;
                 Ok(Self { workers, transport, sessions: None, processes })
             }
             Endpoint::StreamableHttp(_) | Endpoint::Sse(_) | Endpoint::Auto(_) => {
@@ -250,7 +250,7 @@ async fn http2(routes: Vec<http2::Route>, verifier: &Verifier, plan: &LoadPlan) 
     Ok(connected)
 }
 
-async fn stdio(
+async fn over_stdio(
     config: &ServerConfig,
     caller: &ClientCaller,
     plan: &LoadPlan,

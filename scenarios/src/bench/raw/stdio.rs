@@ -1,21 +1,15 @@
 //! A worker over the standard streams of one process: blocking reads, batched writes, many calls in flight.
 
-use std::{
-    collections::VecDeque,
-    io,
-    os::fd::{AsFd as _, OwnedFd},
-    time::Duration,
-};
+mod pipes;
+
+use std::{collections::VecDeque, io, time::Duration};
 
 use client::process::ServerPipes;
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    fs::{OFlags, fcntl_setfl},
-    io::Errno,
-};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use self::pipes::Pipes;
+pub(super) use self::pipes::UNAVAILABLE;
 use super::{
     CONTROL, RETRY,
     pacer::{DueCall, Next, Pacer},
@@ -33,8 +27,7 @@ const GREETING_ID: u64 = 1;
 
 /// The input and output of a server, as lines.
 struct Lines {
-    stdin: OwnedFd,
-    stdout: OwnedFd,
+    pipes: Pipes,
     /// Bytes to write, of which the first `written` were written.
     output: Vec<u8>,
     written: usize,
@@ -68,11 +61,8 @@ impl StdioWorker {
         verifier: Verifier,
         deadline: Instant,
     ) -> io::Result<Self> {
-        // A server that does not read must not block the worker, which reads too.
-        fcntl_setfl(&pipes.stdin, OFlags::NONBLOCK)?;
         let mut lines = Lines {
-            stdin: pipes.stdin,
-            stdout: pipes.stdout,
+            pipes: Pipes::new(pipes)?,
             output: Vec::new(),
             written: 0,
             input: Vec::with_capacity(2 * READ_BYTES),
@@ -256,18 +246,7 @@ impl Lines {
     /// Waits until the server sends or reads, and reads or writes once.
     fn exchange(&mut self, wait: Duration) -> io::Result<()> {
         self.flush();
-        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
-        let mut fds = [
-            PollFd::from_borrowed_fd(self.stdout.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(self.stdin.as_fd(), PollFlags::OUT),
-        ];
-        let count = if self.output.is_empty() { 1 } else { 2 };
-        match poll(&mut fds[..count], Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(cause) => return Err(cause.into()),
-        }
-        let readable = fds[0].revents();
-        if readable.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) && !self.closed {
+        if self.pipes.wait(wait, !self.output.is_empty())? && !self.closed {
             self.read()?;
         }
         Ok(())
@@ -278,10 +257,11 @@ impl Lines {
             return Err(io::Error::other("a line is too long"));
         }
         self.input.reserve(READ_BYTES);
-        match rustix::io::read(&self.stdout, rustix::buffer::spare_capacity(&mut self.input)) {
+        match self.pipes.read(&mut self.input) {
             Ok(0) => self.closed = true,
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(cause) => return Err(cause.into()),
+            Ok(_) => {}
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
         }
         Ok(())
     }
@@ -289,10 +269,10 @@ impl Lines {
     /// Writes what the pipe accepts.
     fn flush(&mut self) {
         while self.written < self.output.len() {
-            match rustix::io::write(&self.stdin, &self.output[self.written..]) {
+            match self.pipes.write(&self.output[self.written..]) {
                 Ok(count) => self.written += count,
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return,
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => {
                     // The end of the output reports the end of the server.
                     self.written = self.output.len();

@@ -28,7 +28,7 @@ impl Tree {
 impl Drop for Tree {
     fn drop(&mut self) {
         for child in descendants(self.pid()) {
-            child.signal(rustix::process::Signal::KILL);
+            child.stop(client::process::Stop::Kill).unwrap();
         }
         let _ = self.0.kill();
         let _ = self.0.wait();
