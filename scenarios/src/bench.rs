@@ -16,6 +16,7 @@ pub mod baseline;
 mod closed;
 pub mod compare;
 pub mod connect;
+mod cpu_clock;
 mod data;
 mod expectation;
 mod failure;

@@ -3,7 +3,8 @@
 use std::{thread, time::Duration};
 
 use reports::model::Generator;
-use rustix::time::{ClockId, clock_gettime};
+
+use super::cpu_clock;
 
 /// Share of a core above which a thread counts as fully used.
 const BUSY: f64 = 0.9;
@@ -25,12 +26,12 @@ pub(super) struct CpuTime {
 impl CpuTime {
     /// CPU time of the calling thread.
     pub(super) fn current_thread() -> Duration {
-        time_of(ClockId::ThreadCPUTime)
+        cpu_clock::thread()
     }
 
     /// CPU time of this process.
     pub(super) fn process() -> Duration {
-        time_of(ClockId::ProcessCPUTime)
+        cpu_clock::process()
     }
 
     /// One thread that used this time.
@@ -67,11 +68,6 @@ impl CpuTime {
 /// Tolerated lateness at a rate.
 fn allowed_lag(rate: f64) -> Duration {
     LAG.max(Duration::from_secs_f64(0.1 / rate))
-}
-
-fn time_of(clock: ClockId) -> Duration {
-    let time = clock_gettime(clock);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 #[cfg(test)]

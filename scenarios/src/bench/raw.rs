@@ -20,6 +20,7 @@ mod stdio;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod unix_socket;
 pub(super) mod users;
 
 use std::{io, sync::Arc, thread, time::Duration};

@@ -89,7 +89,7 @@ fn lost(cause: impl std::fmt::Display) -> Lost {
 
 /// An id that no other worker has: the name of this machine and 32 random digits.
 fn node_id() -> String {
-    // The name is for the list of workers; the digits make it unique.
+    // The name is for the list of workers; the digits make it unique. Only Linux has this file.
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host: String = host.chars().filter(char::is_ascii_graphic).take(MAX_HOST).collect();
     format!("{host}_{:032x}", rand::random::<u128>())

@@ -7,7 +7,7 @@ mod stream;
 
 use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 
-use mio::{Events, Poll, Token, unix::SourceFd};
+use mio::{Events, Poll, Token};
 use tokio::time::Instant;
 
 use self::connection::{Connection, Event};
@@ -65,11 +65,7 @@ impl HttpWorker {
     ) -> io::Result<Self> {
         let poll = Poll::new()?;
         let timer = Timer::new()?;
-        poll.registry().register(
-            &mut SourceFd(&std::os::fd::AsRawFd::as_raw_fd(&timer)),
-            TIMER,
-            mio::Interest::READABLE,
-        )?;
+        timer.register(poll.registry(), TIMER)?;
         let mut worker = Self {
             poll,
             timer,
@@ -121,6 +117,7 @@ impl HttpWorker {
             {
                 self.timer.set(due)?;
             }
+            let wait = self.timer.limit(wait);
             match self.poll.poll(&mut events, Some(wait.max(Duration::from_millis(1)))) {
                 Ok(()) => {}
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,

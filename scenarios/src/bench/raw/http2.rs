@@ -33,7 +33,7 @@ use super::{
     pacer::{DueCall, Next, NextRequest, Pacer},
     reply::Verifier,
     request::{FIRST_ID, Requests},
-    timer::Timer,
+    timer::AsyncTimer,
 };
 use crate::bench::{CallFailure, Generated, recorder::Recorder};
 
@@ -143,7 +143,7 @@ struct Calls {
 
 impl Calls {
     async fn run(&mut self, mut pacer: Pacer) -> io::Result<(Generated, Recorder)> {
-        let mut timer = Timer::new_async()?;
+        let mut timer = AsyncTimer::new()?;
         loop {
             let now = Instant::now();
             let (sent, received) = self.traffic.take();
@@ -160,8 +160,8 @@ impl Calls {
             let deadline = self.deadlines.front().map(|(deadline, _)| *deadline);
             let wake = due.into_iter().chain(deadline).fold(now + CONTROL, Instant::min);
             // An earlier time does no harm.
-            if timer.get_ref().at().is_none_or(|at| at > wake) {
-                timer.get_mut().set(wake)?;
+            if timer.at().is_none_or(|at| at > wake) {
+                timer.set(wake)?;
             }
             tokio::select! {
                 biased;
@@ -172,13 +172,10 @@ impl Calls {
                     }
                 }
                 Some((number, opened)) = self.opening.next() => self.opened(&mut pacer, number, opened),
-                ready = timer.readable() => {
-                    ready?.clear_ready();
-                    timer.get_mut().expired();
-                }
+                reached = timer.reached() => reached?,
             }
-            if timer.get_ref().at().is_some_and(|at| at <= Instant::now()) {
-                timer.get_mut().expired();
+            if timer.at().is_some_and(|at| at <= Instant::now()) {
+                timer.expired();
             }
         }
     }

@@ -7,12 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use mio::{
-    Interest, Registry, Token,
-    net::{TcpStream, UnixStream},
-};
+use mio::{Interest, Registry, Token, net::TcpStream};
 use rustls::{ClientConfig, ClientConnection, StreamOwned, pki_types::ServerName};
 use rustls_platform_verifier::ConfigVerifierExt as _;
+
+use crate::bench::raw::unix_socket::UnixStream;
 
 /// The address of a server.
 #[derive(Debug, Clone)]

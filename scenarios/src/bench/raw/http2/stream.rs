@@ -13,11 +13,11 @@ use std::{
 use rustls::ClientConfig;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpStream, UnixStream},
+    net::TcpStream,
 };
 use tokio_rustls::TlsConnector;
 
-use crate::bench::raw::http::Address;
+use crate::bench::raw::{http::Address, unix_socket};
 
 /// The name of HTTP/2 in ALPN (RFC 9113, 3.2).
 const ALPN: &[u8] = b"h2";
@@ -62,7 +62,7 @@ impl CountedStream {
         };
         let stream: Box<dyn Bytes> = match address {
             Address::Tcp(address) => Box::new(tcp(*address).await?),
-            Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
+            Address::Unix(path) => Box::new(unix_socket::connect(path).await?),
             Address::Tls(address, config, name) => {
                 let mut config = ClientConfig::clone(config);
                 config.alpn_protocols = vec![ALPN.to_vec()];
