@@ -1,14 +1,18 @@
 //! Interruption by the user. An interrupted run stops its processes and still reports its results.
 
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::anyhow;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use tokio::{
-    runtime::Runtime,
-    signal::unix::{Signal, SignalKind, signal},
-};
+use tokio::runtime::Runtime;
 
+#[cfg(unix)]
+use self::unix::{Signals, terminate};
+#[cfg(windows)]
+use self::windows::{Signals, terminate};
 use crate::error::CommandError;
 
 /// A runtime on all cores.
@@ -40,47 +44,34 @@ pub(crate) async fn requested() {
     }
 }
 
-/// SIGINT and SIGTERM from now on.
-pub(crate) struct Interrupts {
-    interrupt: Signal,
-    terminate: Signal,
-}
+/// SIGINT and SIGTERM from now on; on Windows the events of the console.
+pub(crate) struct Interrupts(Signals);
 
 /// A signal that requests a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interrupt {
-    /// SIGINT.
+    /// SIGINT, or Ctrl+C.
     Interrupt,
-    /// SIGTERM.
+    /// SIGTERM, or the end of the console.
     Terminate,
 }
 
 impl Interrupts {
     /// Starts watching. SIGINT and SIGTERM no longer terminate the process by themselves.
     pub(crate) fn watch() -> Result<Self, CommandError> {
-        let watch = |kind| signal(kind).map_err(CommandError::environment);
-        Ok(Self { interrupt: watch(SignalKind::interrupt())?, terminate: watch(SignalKind::terminate())? })
+        Signals::watch().map(Self).map_err(CommandError::environment)
     }
 
     /// Waits for the next signal.
     pub(crate) async fn next(&mut self) -> Interrupt {
-        tokio::select! {
-            _ = self.interrupt.recv() => Interrupt::Interrupt,
-            _ = self.terminate.recv() => Interrupt::Terminate,
-        }
+        self.0.next().await
     }
 }
 
 impl Interrupt {
-    /// Terminates the process as the signal does by default. Returns only if that fails.
+    /// Terminates the process as the signal does by default. Returns only if that fails, and on Windows, where the exit code
+    /// is that of an environment error.
     pub(crate) fn terminate(self) -> CommandError {
-        let signal = match self {
-            Self::Interrupt => SIGINT,
-            Self::Terminate => SIGTERM,
-        };
-        match signal_hook::low_level::emulate_default_handler(signal) {
-            Ok(()) => CommandError::internal(anyhow!("the process did not terminate")),
-            Err(cause) => CommandError::environment(cause),
-        }
+        terminate(self)
     }
 }

@@ -14,6 +14,7 @@ mod print;
 mod progress;
 mod project;
 mod run;
+mod system;
 mod transport;
 mod watch;
 

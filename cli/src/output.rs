@@ -12,10 +12,9 @@ use reports::{
     Run,
     render::{self, FORMATS, Format, Style, Verbosity, github::Github, terminal::Terminal},
 };
-use rustix::termios::tcgetwinsize;
 use scenarios::run::fresh_seed;
 
-use crate::{error::CommandError, print};
+use crate::{error::CommandError, print, system::terminal_columns};
 
 /// Report formats, files and verbosity.
 #[derive(Debug, Clone, clap::Args)]
@@ -103,8 +102,7 @@ pub(crate) fn style(verbosity: Verbosity) -> Style {
     // https://no-color.org: a variable that is set and not empty disables colors.
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let columns = std::env::var("COLUMNS").ok();
-    let size = tcgetwinsize(std::io::stdout()).ok();
-    let width = width(columns.as_deref(), size.map(|size| size.ws_col));
+    let width = width(columns.as_deref(), terminal_columns());
     Style { color: terminal && !no_color, verbosity, width }
 }
 

@@ -15,6 +15,7 @@ use crate::{
     interrupt,
     output::OutputArgs,
     progress::Progress,
+    system,
 };
 
 /// Environment variable with the directory of all runs.
@@ -85,9 +86,8 @@ pub(crate) fn failure(error: RunError) -> CommandError {
 }
 
 /// `$MCP_WORKBENCH_RUNS`, else `mcp-workbench/runs` in `$XDG_STATE_HOME`, in `~/.local/state` (XDG Base Directory
-/// Specification) or in the directory for temporary files.
+/// Specification), in `%LOCALAPPDATA%` of Windows, or in the directory for temporary files.
 pub(crate) fn runs_directory() -> PathBuf {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let state = || set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-    set(RUNS).unwrap_or_else(|| state().unwrap_or_else(std::env::temp_dir).join("mcp-workbench/runs"))
+    set(RUNS).unwrap_or_else(|| system::state_directory().unwrap_or_else(std::env::temp_dir).join("mcp-workbench/runs"))
 }

@@ -9,14 +9,16 @@ use std::{
 };
 
 use agent::config::Configuration;
-use client::auth::store::open_default;
-use rustix::process::{PidfdFlags, Resource, getpid, getrlimit, pidfd_open};
+use client::{
+    auth::store::open_default,
+    process::{Coverage, coverage},
+};
 use serde::Serialize;
 
 use crate::{
     commands::client::{config::Files, error::ClientCommandError},
     error::{CommandResult, ENVIRONMENT},
-    print,
+    print, system,
 };
 
 /// Programs that start most servers.
@@ -109,14 +111,14 @@ fn build() -> Finding {
     }
 }
 
-/// Servers over stdio are stopped with all of their processes, which needs `/proc` and pidfds.
+/// Servers over stdio are stopped with all of their processes, as far as the system allows. On Linux this needs `/proc` and
+/// pidfds.
 fn processes() -> Finding {
     let help = "servers over stdio cannot be stopped reliably; mount /proc, and use Linux 5.3 or newer";
-    let children = std::fs::read_to_string(format!("/proc/self/task/{}/children", getpid().as_raw_nonzero()));
-    match (pidfd_open(getpid(), PidfdFlags::empty()), children) {
-        (Ok(_), Ok(_)) => Finding::ok("processes", "pidfds and /proc work"),
-        (Err(error), _) => Finding::failed("processes", format!("no pidfd can be opened: {error}"), help),
-        (_, Err(error)) => Finding::failed("processes", format!("/proc has no list of children: {error}"), help),
+    match coverage() {
+        Coverage::Complete(means) => Finding::ok("processes", means),
+        Coverage::Partial { covered, missing } => Finding::note("processes", covered, missing),
+        Coverage::Unavailable(reason) => Finding::failed("processes", reason, help),
     }
 }
 
@@ -133,7 +135,7 @@ fn loopback() -> Finding {
 }
 
 fn descriptors() -> Finding {
-    let limit = getrlimit(Resource::Nofile).current;
+    let limit = system::descriptor_limit();
     let found = limit.map_or("any number".to_owned(), |limit| format!("at most {limit}"));
     match limit {
         Some(limit) if limit < FEW_DESCRIPTORS => {

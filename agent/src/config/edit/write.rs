@@ -115,17 +115,26 @@ fn lock(directory: &Path) -> io::Result<Option<File>> {
     }
 }
 
+/// Lets others read a file.
+#[cfg(unix)]
+fn permit_reading(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+/// Files have the permissions of their directory.
+#[cfg(not(unix))]
+fn permit_reading(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
 fn replace(path: &Path, directory: &Path, text: &str, private: bool) -> io::Result<()> {
     let mut file = NamedTempFile::new_in(directory)?;
     file.write_all(text.as_bytes())?;
     match fs::metadata(path) {
         Ok(found) => file.as_file().set_permissions(found.permissions())?,
-        #[cfg(unix)]
-        Err(_) if !private => {
-            use std::os::unix::fs::PermissionsExt as _;
-            // Only the owner can read a temporary file.
-            file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
-        }
+        // Only the owner can read a temporary file.
+        Err(_) if !private => permit_reading(file.as_file())?,
         Err(_) => {}
     }
     file.as_file().sync_all()?;

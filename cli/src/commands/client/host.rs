@@ -26,7 +26,7 @@ use super::{
 use crate::{
     error::{CommandError, CommandResult},
     interrupt::{self, Interrupts},
-    print,
+    print, system,
 };
 
 /// Maximum size of all stored outputs, in bytes.
@@ -136,7 +136,7 @@ pub(crate) fn options(settings: &Settings) -> HostOptions {
 
 /// The directory of this user below the directory for temporary files.
 fn output_directory() -> String {
-    format!("mcp-workbench-{}", rustix::process::getuid().as_raw())
+    format!("mcp-workbench-{}", system::user_name())
 }
 
 /// The named server alone, or all configured servers. They start when they are used.

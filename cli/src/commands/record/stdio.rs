@@ -1,14 +1,18 @@
 //! A transparent proxy between a client and a stdio server: bytes, the ends of streams, signals and the exit code are passed
-//! on, and standard error is that of the proxy.
+//! on, and standard error is that of the proxy. Windows has no signals, and there the ends of streams are passed on when the
+//! server exits.
 //!
 //! Bytes are copied as they are read. A line is recorded before its last bytes are passed on, so that a response is never
 //! recorded before its request.
 
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 use std::{
-    fs::File,
-    io::{ErrorKind, Read, Write},
-    os::unix::process::{CommandExt as _, ExitStatusExt as _},
-    process::{Child, ChildStdin, ChildStdout, Command, ExitCode, ExitStatus, Stdio},
+    io::{self, ErrorKind, Read, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -20,15 +24,13 @@ use std::{
 
 use anyhow::Context as _;
 use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
-use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
-    iterator::Signals,
-    low_level::emulate_default_handler,
-};
 
+#[cfg(unix)]
+use self::unix::{ForwardedSignals, close_stdin, close_stdout, exit_with, separate};
+#[cfg(windows)]
+use self::windows::{ForwardedSignals, close_stdin, close_stdout, exit_with, separate};
 use super::lines::Lines;
-use crate::error::{CommandError, CommandResult, ENVIRONMENT};
+use crate::error::{CommandError, CommandResult};
 
 /// Number of bytes per read.
 const READ: usize = 64 * 1024;
@@ -38,7 +40,7 @@ const REST: Duration = Duration::from_secs(2);
 /// Runs the server until it exits, and returns its exit code. A signal that terminated it terminates this process too.
 pub(super) fn run(command: &[String], recorder: &Recorder) -> CommandResult {
     // Before the server is started, so that no signal is lost.
-    let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(CommandError::environment)?;
+    let signals = ForwardedSignals::watch().map_err(CommandError::environment)?;
     let mut child = start(command)?;
     // One number per process of the server.
     let connection = u64::from(child.id());
@@ -48,7 +50,8 @@ pub(super) fn run(command: &[String], recorder: &Recorder) -> CommandResult {
         return Err(CommandError::internal(anyhow::anyhow!("the streams of the server are not pipes")));
     };
     let exited = Arc::new(AtomicBool::new(false));
-    forward_signals(signals, &child, recording.clone(), Arc::clone(&exited));
+    let terminating = recording.clone();
+    signals.forward(&child, Arc::clone(&exited), move || terminating.event(ConnectionEvent::Sigterm));
     let from_client = recording.clone();
     thread::spawn(move || copy_input(input, &from_client));
     let (ended, end) = mpsc::channel();
@@ -71,20 +74,9 @@ pub(super) fn run(command: &[String], recorder: &Recorder) -> CommandResult {
 /// once, from here.
 fn start(command: &[String]) -> Result<Child, CommandError> {
     let (program, arguments) = command.split_first().context("no command").map_err(CommandError::input)?;
-    let spawned =
-        Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn();
-    spawned.with_context(|| format!("cannot start `{program}`")).map_err(CommandError::environment)
-}
-
-/// Exits as the server did.
-fn exit_with(status: ExitStatus) -> ExitCode {
-    if let Some(signal) = status.signal() {
-        // It returns only if the signal cannot be emulated.
-        let _ = emulate_default_handler(signal);
-        return u8::try_from(128 + signal).map_or(ExitCode::from(ENVIRONMENT), ExitCode::from);
-    }
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    code.map_or(ExitCode::from(ENVIRONMENT), ExitCode::from)
+    let mut command = Command::new(program);
+    separate(command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()));
+    command.spawn().with_context(|| format!("cannot start `{program}`")).map_err(CommandError::environment)
 }
 
 /// Records the frames of one process.
@@ -108,29 +100,6 @@ impl Recording {
     }
 }
 
-/// Passes signals on to the server. After its exit they have their default effect, because its id may be that of another
-/// process.
-fn forward_signals(mut signals: Signals, child: &Child, recording: Recording, exited: Arc<AtomicBool>) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    thread::spawn(move || {
-        for number in signals.forever() {
-            let signal = match number {
-                SIGHUP => Signal::HUP,
-                SIGINT => Signal::INT,
-                _ => Signal::TERM,
-            };
-            if signal == Signal::TERM {
-                recording.event(ConnectionEvent::Sigterm);
-            }
-            // It may exit in between; it stays a zombie until it is waited for, so the number is still its own.
-            let _ = match pid.filter(|_| !exited.load(Ordering::SeqCst)) {
-                Some(pid) => kill_process(pid, signal).map_err(std::io::Error::from),
-                None => emulate_default_handler(number),
-            };
-        }
-    });
-}
-
 /// Copies standard input to the server. At its end the input of the server is closed; if the server closed it, so is
 /// standard input.
 fn copy_input(mut server: ChildStdin, recording: &Recording) {
@@ -142,7 +111,7 @@ fn copy_input(mut server: ChildStdin, recording: &Recording) {
     }
     match copied {
         Copied::All => recording.event(ConnectionEvent::ClosedByPeer),
-        Copied::Closed => close_standard_stream(rustix::stdio::dup2_stdin),
+        Copied::Closed => report_close(close_stdin()),
     }
 }
 
@@ -156,7 +125,7 @@ fn copy_output(mut server: ChildStdout, recording: &Recording) {
     }
     if copied == Copied::All {
         recording.event(ConnectionEvent::ClosedByServer);
-        close_standard_stream(rustix::stdio::dup2_stdout);
+        report_close(close_stdout());
     }
 }
 
@@ -186,11 +155,9 @@ fn copy(source: &mut impl Read, destination: &mut impl Write, mut seen: impl FnM
     }
 }
 
-/// Closes a standard stream for the other side. Its descriptor stays valid, as libraries expect.
-fn close_standard_stream(replace: fn(File) -> rustix::io::Result<()>) {
-    let opened = File::options().read(true).write(true).open("/dev/null");
+fn report_close(closed: io::Result<()>) {
     // The stream closes at the exit at the latest.
-    if let Err(cause) = opened.and_then(|null| replace(null).map_err(Into::into)) {
+    if let Err(cause) = closed {
         tracing::warn!(%cause, "could not close a standard stream");
     }
 }

@@ -1,7 +1,6 @@
 //! `client import`: servers from the configuration of other clients.
 
 use std::{
-    env,
     io::{IsTerminal as _, stderr, stdin},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -19,7 +18,7 @@ use super::{Destination, Files, write_error};
 use crate::{
     commands::client::error::{ClientCommandError, settle},
     error::{CommandError, CommandResult, INPUT},
-    print,
+    print, system,
 };
 
 /// A client whose configuration can be imported.
@@ -85,7 +84,7 @@ fn read(args: &Args) -> Result<Vec<ImportedFile>, ClientCommandError> {
         SourceArg::Vscode => ImportSource::VsCode,
     };
     let project = Files::places()?.top;
-    let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let home = system::home().unwrap_or_default();
     let paths = args.file.clone().map_or_else(|| source.files(&project, &home), |file| vec![file]);
     let mut files: Vec<ImportedFile> = Vec::new();
     for path in paths {

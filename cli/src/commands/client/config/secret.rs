@@ -11,12 +11,12 @@ use client::auth::{
     credentials::{CredentialKey, Credentials, Secret},
     store::CredentialStore,
 };
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use crate::{
     commands::client::{access, config, error::ClientCommandError},
     error::CommandError,
     interrupt, print,
+    system::HiddenInput,
 };
 
 /// A secret, and where it will be stored.
@@ -71,34 +71,17 @@ pub(super) fn remove(key: &CredentialKey) -> Result<(), ClientCommandError> {
 /// A line of standard input. A terminal shows the prompt and not the line.
 fn line_without_echo(prompt: &str) -> Result<String, CommandError> {
     let input = stdin();
+    if !input.is_terminal() {
+        let mut line = String::new();
+        input.lock().read_line(&mut line).map_err(CommandError::environment)?;
+        return Ok(line.trim_end_matches(['\n', '\r']).to_owned());
+    }
     // The echo ends before the prompt, so that an immediate answer is not shown.
-    let _hidden = if input.is_terminal() { Some(Hidden::new()?) } else { None };
-    if input.is_terminal() {
-        print::prompt(prompt);
-    }
-    let mut line = String::new();
-    input.lock().read_line(&mut line).map_err(CommandError::environment)?;
-    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
-}
-
-/// Turns the echo of the terminal off until it is dropped.
-struct Hidden(rustix::termios::Termios);
-
-impl Hidden {
-    fn new() -> Result<Self, CommandError> {
-        let before = tcgetattr(stdin()).map_err(|error| CommandError::environment(std::io::Error::from(error)))?;
-        let mut hidden = before.clone();
-        hidden.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(stdin(), OptionalActions::Flush, &hidden)
-            .map_err(|error| CommandError::environment(std::io::Error::from(error)))?;
-        Ok(Self(before))
-    }
-}
-
-impl Drop for Hidden {
-    fn drop(&mut self) {
-        // The terminal may be gone.
-        let _ = tcsetattr(stdin(), OptionalActions::Flush, &self.0);
-        print::note("");
-    }
+    let hidden = HiddenInput::start().map_err(CommandError::environment)?;
+    print::prompt(prompt);
+    let line = hidden.read_line();
+    drop(hidden);
+    // The end of the line was not shown either.
+    print::note("");
+    line.map_err(CommandError::environment)
 }
