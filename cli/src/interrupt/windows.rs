@@ -28,7 +28,7 @@ impl Signals {
     }
 }
 
-/// There is no signal whose default effect could be repeated, so the command ends with an error.
+/// Windows has no default effect of a signal that could be repeated, so the command ends with an error.
 pub(super) fn terminate(interrupt: Interrupt) -> CommandError {
     CommandError::environment(match interrupt {
         Interrupt::Interrupt => anyhow!("interrupted"),

@@ -29,7 +29,7 @@ pub(crate) fn state_directory() -> Option<PathBuf> {
     set("XDG_STATE_HOME").or_else(|| set("LOCALAPPDATA"))
 }
 
-/// Maximum number of open descriptors: there is no limit.
+/// Maximum number of open descriptors, which Windows does not limit.
 pub(crate) fn descriptor_limit() -> Option<u64> {
     None
 }

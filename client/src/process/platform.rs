@@ -148,7 +148,7 @@ impl ProcessEntry {
         entries::usage(self.pid)
     }
 
-    /// Stops it, unless its id was reused. A process that has exited, or belongs to another user, is no error.
+    /// Stops it, unless its id was reused. A process that has exited, or belongs to another user, is ignored.
     ///
     /// # Errors
     /// If the system cannot stop processes in this way: [`Stop::Ask`] on Windows.

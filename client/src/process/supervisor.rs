@@ -87,7 +87,7 @@ impl Supervision {
 /// period. After [`Stop::Kill`] it cannot act any more, so its processes are to be killed before.
 ///
 /// # Errors
-/// If there is no such process, or it belongs to another user.
+/// If the process has exited, or belongs to another user.
 pub fn stop(pid: i32, stop: Stop) -> io::Result<()> {
     platform::stop_supervisor(pid, stop)
 }

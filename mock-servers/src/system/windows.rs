@@ -73,7 +73,7 @@ pub(crate) fn new_session() -> io::Result<()> {
     Err(unsupported("this system has no sessions to leave"))
 }
 
-/// There is no SIGTERM to ignore.
+/// Does nothing: Windows does not send SIGTERM.
 pub(crate) fn ignore_sigterm() -> io::Result<()> {
     Ok(())
 }

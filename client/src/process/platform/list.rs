@@ -14,7 +14,7 @@ fn read(processes: ProcessesToUpdate<'_>, kind: ProcessRefreshKind) -> System {
 }
 
 /// What `choose` takes from a process; `None` if its id is not in use.
-fn of<T>(pid: i32, kind: ProcessRefreshKind, choose: impl FnOnce(&Process) -> T) -> Option<T> {
+fn with_process<T>(pid: i32, kind: ProcessRefreshKind, choose: impl FnOnce(&Process) -> T) -> Option<T> {
     let pid = Pid::from_u32(u32::try_from(pid).ok()?);
     read(ProcessesToUpdate::Some(&[pid]), kind).process(pid).map(choose)
 }
@@ -34,7 +34,7 @@ fn entry(process: &Process) -> Option<ProcessEntry> {
 
 /// A process, if its id is in use.
 pub(in crate::process) fn process(pid: i32) -> Option<ProcessEntry> {
-    of(pid, ProcessRefreshKind::nothing(), entry).flatten()
+    with_process(pid, ProcessRefreshKind::nothing(), entry).flatten()
 }
 
 /// All processes of the system.
@@ -46,7 +46,7 @@ pub(in crate::process) fn all_processes() -> impl Iterator<Item = ProcessEntry> 
 
 pub(super) fn argv(pid: i32) -> Vec<String> {
     let kind = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always);
-    let argv = of(pid, kind, |process| {
+    let argv = with_process(pid, kind, |process| {
         let words = process.cmd().iter().map(|word| word.to_string_lossy().into_owned());
         let argv: Vec<String> = words.filter(|word| !word.is_empty()).take(64).collect();
         if argv.is_empty() { vec![format!("[{}]", process.name().to_string_lossy())] } else { argv }
@@ -56,7 +56,7 @@ pub(super) fn argv(pid: i32) -> Vec<String> {
 
 pub(super) fn resident_kb(pid: i32) -> u64 {
     let kind = ProcessRefreshKind::nothing().with_memory();
-    of(pid, kind, |process| process.memory() / 1_024).unwrap_or_default()
+    with_process(pid, kind, |process| process.memory() / 1_024).unwrap_or_default()
 }
 
 /// The crate has neither the CPU time of children that exited nor the number of threads.
@@ -80,7 +80,8 @@ pub(super) fn stop(entry: &ProcessEntry, stop: Stop) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "Windows cannot ask a process to stop"));
     }
     // The process may have exited, or belong to another user.
-    let _ = of(entry.pid, ProcessRefreshKind::nothing(), |now| now.start_time() == entry.started && now.kill());
+    let _ =
+        with_process(entry.pid, ProcessRefreshKind::nothing(), |now| now.start_time() == entry.started && now.kill());
     Ok(())
 }
 
