@@ -69,7 +69,7 @@ impl ChildProcess {
             let supervision = Supervision { term_grace: graces.sigterm, ..Supervision::default() };
             supervision.command_with(endpoint.command.as_ref(), nonce.as_deref())?
         } else {
-            let mut command = Command::new(&endpoint.command);
+            let mut command = Command::new(platform::program(endpoint.command.as_ref()));
             platform::own_group(&mut command);
             command
         };

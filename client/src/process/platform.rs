@@ -46,14 +46,14 @@ pub(crate) use self::posix::async_pipes;
 #[cfg(unix)]
 pub(super) use self::posix::{
     CAN_ASK, DEFAULT_VARIABLES, NOT_A_PROGRAM, Watch, exit_info, file_names, is_executable, own_group, path_of,
-    release_streams, same_variable, stop_group, stop_supervisor, wait_for_exit, was_killed,
+    program, release_streams, same_variable, stop_group, stop_supervisor, wait_for_exit, was_killed,
 };
 #[cfg(windows)]
 pub(crate) use self::windows::async_pipes;
 #[cfg(windows)]
 pub(super) use self::windows::{
     CAN_ASK, DEFAULT_VARIABLES, NOT_A_PROGRAM, RECHECK_INTERVAL, Tree, Watch, coverage, exit_info, file_names,
-    is_executable, own_group, path_of, release_streams, same_variable, stop_group, stop_supervisor, supervise,
+    is_executable, own_group, path_of, program, release_streams, same_variable, stop_group, stop_supervisor, supervise,
     wait_for_exit, was_killed,
 };
 use super::ExitInfo;

@@ -65,6 +65,11 @@ pub(in crate::process) fn file_names(command: &str) -> Vec<OsString> {
     vec![command.into()]
 }
 
+/// The file to start for a command, which the system finds.
+pub(in crate::process) fn program(command: &OsStr) -> &OsStr {
+    command
+}
+
 /// Whether the file has the permission to be executed.
 pub(in crate::process) fn is_executable(file: &Metadata) -> bool {
     file.permissions().mode() & 0o111 != 0

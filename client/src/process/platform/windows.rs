@@ -1,12 +1,13 @@
 //! Windows: job objects, which contain all descendants of a process that are not allowed to leave.
 
 use std::{
-    ffi::OsString,
+    env,
+    ffi::{OsStr, OsString},
     fs::{File, Metadata, OpenOptions},
     io,
     mem::ManuallyDrop,
     os::windows::{io::AsRawHandle, process::CommandExt},
-    path::PathBuf,
+    path::{Path, PathBuf, is_separator},
     process::{Child, ChildStdin, ChildStdout, Command, ExitStatus},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -78,7 +79,18 @@ pub(in crate::process) fn same_variable(one: &str, other: &str) -> bool {
 
 /// The names of the files that a command without a directory can be.
 pub(in crate::process) fn file_names(command: &str) -> Vec<OsString> {
-    vec![command.into(), format!("{command}.exe").into()]
+    if Path::new(command).extension().is_some() {
+        return vec![command.into()];
+    }
+    ["exe", "cmd", "bat"].map(|extension| format!("{command}.{extension}").into()).into()
+}
+
+/// The file to start for a command: the system itself finds `node.exe` for `node`, but not the script `npx.cmd` for `npx`.
+pub(in crate::process) fn program(command: &OsStr) -> OsString {
+    let names = command.to_str().filter(|name| !name.contains(is_separator)).map(file_names).unwrap_or_default();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut files = env::split_paths(&path).flat_map(|directory| names.iter().map(move |name| directory.join(name)));
+    files.find(|file| file.is_file()).map_or_else(|| command.to_owned(), PathBuf::into_os_string)
 }
 
 /// Files have no permission to be executed.

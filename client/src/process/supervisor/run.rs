@@ -92,7 +92,7 @@ impl Life {
     }
 
     fn start(&mut self, task: &Task) -> io::Result<()> {
-        let program = self.tree.start(Command::new(&task.argv[0]).args(&task.argv[1..]))?;
+        let program = self.tree.start(Command::new(platform::program(&task.argv[0])).args(&task.argv[1..]))?;
         self.report.pid = Some(program);
         self.started = Instant::now();
         Ok(())
