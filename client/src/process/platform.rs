@@ -28,24 +28,26 @@ mod windows;
 
 use std::{collections::HashMap, io, time::Duration};
 
+use tokio::sync::watch;
+
 #[cfg(not(target_os = "linux"))]
 pub(super) use std::env::current_exe as own_program;
 
 #[cfg(target_os = "linux")]
 use self::linux as entries;
 #[cfg(target_os = "linux")]
-pub(super) use self::linux::{RECHECK_INTERVAL, Tree, coverage, own_program, process, supervise};
+pub(super) use self::linux::{RECHECK_INTERVAL, coverage, own_program, process, supervise};
 #[cfg(not(target_os = "linux"))]
 use self::list as entries;
 #[cfg(not(target_os = "linux"))]
 pub(super) use self::list::process;
 #[cfg(all(unix, not(target_os = "linux")))]
-pub(super) use self::other_unix::{RECHECK_INTERVAL, Tree, coverage, supervise};
+pub(super) use self::other_unix::{RECHECK_INTERVAL, coverage, supervise};
 #[cfg(unix)]
 pub(crate) use self::posix::async_pipes;
 #[cfg(unix)]
 pub(super) use self::posix::{
-    CAN_ASK, DEFAULT_VARIABLES, NOT_A_PROGRAM, Watch, exit_info, file_names, is_executable, own_group, path_of,
+    CAN_ASK, DEFAULT_VARIABLES, NOT_A_PROGRAM, Tree, Watch, exit_info, file_names, is_executable, own_group, path_of,
     program, release_streams, same_variable, stop_group, stop_supervisor, wait_for_exit, was_killed,
 };
 #[cfg(windows)]
@@ -175,6 +177,16 @@ pub(super) struct Reaped {
     pub(super) program: Option<ExitInfo>,
     /// Whether there are no other processes.
     pub(super) empty: bool,
+}
+
+/// Waits on a thread, with a function that returns when the parent process has exited.
+fn watch_parent(wait: impl FnOnce() + Send + 'static) -> io::Result<watch::Receiver<bool>> {
+    let (sender, died) = watch::channel(false);
+    std::thread::Builder::new().name("parent-watch".into()).spawn(move || {
+        wait();
+        sender.send_replace(true);
+    })?;
+    Ok(died)
 }
 
 /// All living descendants of `root`, nearest first.

@@ -3,16 +3,16 @@
 //! A child subreaper inherits all orphaned descendants, so following the parent ids finds them all, regardless of
 //! session, group and environment.
 
-use std::{fs, io, os::fd::OwnedFd, path::PathBuf, process::Command, time::Duration};
+use std::{fs, io, path::PathBuf, time::Duration};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, getppid, pidfd_open, pidfd_send_signal, set_child_subreaper};
-use tokio::sync::watch;
 
 use super::{
     Coverage, ProcessEntry, Reaped, ResourceUsage, Stop, descendants,
-    posix::{self, Watch},
+    posix::{self, Tree, Watch},
+    watch_parent,
 };
 
 /// Length of a tick of CPU times: `USER_HZ` is 100 on every architecture that this program is built for (proc_pid_stat(5)).
@@ -127,52 +127,25 @@ pub(in crate::process) fn supervise(parent: i32) -> io::Result<(Tree, Watch)> {
     if getppid() != Some(parent) {
         return Err(io::Error::other("the parent process has exited"));
     }
-    Ok((Tree { program: None }, Watch::new(watch_end(process)?)?))
-}
-
-/// Waits for the exit of a process on a thread: a pidfd becomes readable when its process has exited (pidfd_open(2)).
-fn watch_end(process: OwnedFd) -> io::Result<watch::Receiver<bool>> {
-    let (sender, died) = watch::channel(false);
-    std::thread::Builder::new().name("parent-watch".into()).spawn(move || {
+    // A pidfd becomes readable when its process has exited (pidfd_open(2)).
+    let exit = move || {
         let mut events = [PollFd::new(&process, PollFlags::IN)];
         while let Err(Errno::INTR) = poll(&mut events, None) {}
-        sender.send_replace(true);
-    })?;
-    Ok(died)
-}
-
-/// The processes below this supervisor.
-#[derive(Debug)]
-pub(in crate::process) struct Tree {
-    program: Option<Pid>,
+    };
+    Ok((Tree::default(), Watch::new(watch_parent(exit)?)?))
 }
 
 impl Tree {
-    /// Starts the program in a process group of its own, and returns its id.
-    pub(in crate::process) fn start(&mut self, command: &mut Command) -> io::Result<i32> {
-        let program = posix::start(command)?;
-        self.program = Some(program);
-        Ok(program.as_raw_nonzero().get())
-    }
-
     /// Reaps all exited children, including adopted ones.
     ///
     /// Without children there are no descendants: this process adopts those whose parent has exited.
     pub(in crate::process) fn reap(&mut self) -> Reaped {
-        posix::reap_children(self.program)
+        self.reap_children()
     }
 
     /// The living processes.
     pub(in crate::process) fn alive(&self) -> Vec<ProcessEntry> {
         descendants(getpid().as_raw_nonzero().get())
-    }
-
-    /// Stops all of them.
-    pub(in crate::process) fn stop(&mut self, stop: Stop) {
-        for process in self.alive() {
-            // It cannot fail on this system.
-            let _ = process.stop(stop);
-        }
     }
 }
 

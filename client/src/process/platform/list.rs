@@ -3,7 +3,6 @@
 use std::{io, time::Duration};
 
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
-use tokio::sync::watch;
 
 use super::{ProcessEntry, ResourceUsage, Stop};
 
@@ -85,17 +84,11 @@ pub(super) fn stop(entry: &ProcessEntry, stop: Stop) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits on a thread for the end of the parent process, which `is_alive` looks for at an interval.
-pub(super) fn watch_parent(
-    interval: Duration,
-    is_alive: impl Fn() -> bool + Send + 'static,
-) -> io::Result<watch::Receiver<bool>> {
-    let (sender, died) = watch::channel(false);
-    std::thread::Builder::new().name("parent-watch".into()).spawn(move || {
-        while is_alive() {
+/// Waits until a condition no longer holds, which is tested at an interval.
+pub(super) fn while_true(interval: Duration, condition: impl Fn() -> bool) -> impl FnOnce() {
+    move || {
+        while condition() {
             std::thread::sleep(interval);
         }
-        sender.send_replace(true);
-    })?;
-    Ok(died)
+    }
 }

@@ -1,13 +1,14 @@
 //! macOS and other Unix systems without a child subreaper: process groups and parent ids.
 
-use std::{collections::HashSet, io, process::Command, time::Duration};
+use std::{collections::HashSet, io, time::Duration};
 
 use rustix::process::{Pid, getpgid, getpid, getppid};
 
 use super::{
-    Coverage, ProcessEntry, Reaped, Stop,
-    list::{all_processes, watch_parent},
-    posix::{self, Watch},
+    Coverage, ProcessEntry, Reaped,
+    list::{all_processes, while_true},
+    posix::{self, Tree, Watch},
+    watch_parent,
 };
 
 /// The longest time between two looks at a tree. The system does not notify about orphans.
@@ -34,26 +35,14 @@ pub(in crate::process) fn supervise(parent: i32) -> io::Result<(Tree, Watch)> {
     if !is_alive() {
         return Err(io::Error::other("the parent process has exited"));
     }
-    Ok((Tree { program: None }, Watch::new(watch_parent(PARENT_INTERVAL, is_alive)?)?))
+    Ok((Tree::default(), Watch::new(watch_parent(while_true(PARENT_INTERVAL, is_alive))?)?))
 }
 
 /// The processes below this supervisor, and those in the group of the program with their descendants.
-#[derive(Debug)]
-pub(in crate::process) struct Tree {
-    program: Option<Pid>,
-}
-
 impl Tree {
-    /// Starts the program in a process group of its own, and returns its id.
-    pub(in crate::process) fn start(&mut self, command: &mut Command) -> io::Result<i32> {
-        let program = posix::start(command)?;
-        self.program = Some(program);
-        Ok(program.as_raw_nonzero().get())
-    }
-
     /// Reaps the program after its exit, and looks for the processes that it left.
     pub(in crate::process) fn reap(&mut self) -> Reaped {
-        let reaped = posix::reap_children(self.program);
+        let reaped = self.reap_children();
         Reaped { empty: reaped.empty && self.alive().is_empty(), ..reaped }
     }
 
@@ -77,14 +66,6 @@ impl Tree {
             }
             parents.extend(new.iter().map(|process| process.pid));
             found.extend(new);
-        }
-    }
-
-    /// Stops all of them.
-    pub(in crate::process) fn stop(&mut self, stop: Stop) {
-        for process in self.alive() {
-            // It cannot fail on this system.
-            let _ = process.stop(stop);
         }
     }
 }

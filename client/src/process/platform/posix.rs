@@ -148,22 +148,41 @@ pub(super) fn pid(id: i32) -> io::Result<Pid> {
     one.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not the id of a process"))
 }
 
-/// Starts the program of a supervisor in a process group of its own. [`reap_children`] reaps it.
-pub(super) fn start(command: &mut Command) -> io::Result<Pid> {
-    Ok(Pid::from_child(&command.process_group(0).spawn()?))
+/// The processes below a supervisor. How the living ones are found depends on the system, as does `reap`.
+#[derive(Debug, Default)]
+pub(in crate::process) struct Tree {
+    /// The program, after its start.
+    pub(super) program: Option<Pid>,
 }
 
-/// Reaps all exited children. `empty` means that there are no others.
-pub(super) fn reap_children(program: Option<Pid>) -> Reaped {
-    let mut exit = None;
-    loop {
-        match wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) if Some(pid) == program => {
-                exit = Some(ExitInfo { code: status.exit_status(), signal: status.terminating_signal() });
+impl Tree {
+    /// Starts the program in a process group of its own, and returns its id.
+    pub(in crate::process) fn start(&mut self, command: &mut Command) -> io::Result<i32> {
+        let program = Pid::from_child(&command.process_group(0).spawn()?);
+        self.program = Some(program);
+        Ok(program.as_raw_nonzero().get())
+    }
+
+    /// Stops all living processes.
+    pub(in crate::process) fn stop(&mut self, stop: Stop) {
+        for process in self.alive() {
+            // It cannot fail on these systems.
+            let _ = process.stop(stop);
+        }
+    }
+
+    /// Reaps all exited children of this process. `empty` means that there are no others.
+    pub(super) fn reap_children(&self) -> Reaped {
+        let mut exit = None;
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if Some(pid) == self.program => {
+                    exit = Some(ExitInfo { code: status.exit_status(), signal: status.terminating_signal() });
+                }
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => break Reaped { program: exit, empty: false },
+                Err(_) => break Reaped { program: exit, empty: true },
             }
-            Ok(Some(_)) | Err(Errno::INTR) => {}
-            Ok(None) => break Reaped { program: exit, empty: false },
-            Err(_) => break Reaped { program: exit, empty: true },
         }
     }
 }

@@ -23,7 +23,8 @@ use win32job::{ExtendedLimitInfo, Job, JobError};
 
 use super::{
     Coverage, ProcessEntry, Reaped, Stop, Wake, descendants,
-    list::{process, watch_parent},
+    list::{process, while_true},
+    watch_parent,
 };
 use crate::process::ExitInfo;
 
@@ -194,7 +195,7 @@ pub(in crate::process) fn supervise(parent: i32) -> io::Result<(Tree, Watch)> {
     all.assign_current_process().map_err(failed)?;
     let (exit, exited) = (Arc::default(), Arc::new(Notify::new()));
     let watch = Watch {
-        parent: watch_parent(PARENT_INTERVAL, is_alive)?,
+        parent: watch_parent(while_true(PARENT_INTERVAL, is_alive))?,
         exited: Arc::clone(&exited),
         stop: Some(ServerOptions::new().first_pipe_instance(true).create(stop_pipe(own))?),
         console: (ctrl_c()?, ctrl_break()?, ctrl_close()?),
