@@ -140,17 +140,20 @@ impl ClientProcess {
         let now = now_us();
         let mut memory_kb = 0;
         for process in descendants(self.supervised.pid) {
-            let seen = self.seen.entry(process.pid).or_insert_with(|| {
-                let command = process.argv().join(" ");
-                ObservedProcess {
-                    pid: process.pid,
-                    parent: process.ppid,
-                    server: command.contains(&self.folder) && !command.contains(MARKER),
-                    command: command.chars().take(500).collect(),
-                    first_us: now,
-                    last_us: now,
-                }
+            let seen = self.seen.entry(process.pid).or_insert_with(|| ObservedProcess {
+                pid: process.pid,
+                parent: process.ppid,
+                server: false,
+                command: String::new(),
+                first_us: now,
+                last_us: now,
             });
+            // A process that was just forked still has the command line of its parent.
+            if !seen.server {
+                let command = process.argv().join(" ");
+                seen.server = command.contains(&self.folder) && !command.contains(MARKER);
+                seen.command = command.chars().take(500).collect();
+            }
             seen.last_us = now;
             if self.samples_usage
                 && !seen.server
