@@ -285,7 +285,7 @@ impl PendingCall {
         let called = known.filter(|known| self.seen.is_none_or(|seen| seen == known.fingerprint()));
         match called.and_then(|tool| tool.output_violation(content)) {
             Some(violation) => Err(CallError::MalformedResult {
-                detail: format!("`structuredContent` violates the output schema of `{tool}`: {violation}"),
+                detail: format!("`structuredContent` does not conform to the output schema of `{tool}`: {violation}"),
             }),
             None => Ok(result),
         }

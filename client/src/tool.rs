@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use jsonschema::Validator;
+use jsonschema::{ReferencingError, Validator, error::ValidationErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -21,9 +21,9 @@ pub struct Tool {
     /// Computed once, because each call compares it.
     #[serde(skip)]
     fingerprint: OnceLock<Fingerprint>,
-    /// The compiled output schema, if it can be compiled.
+    /// The compiled output schema, or why results cannot be checked by it. `None` if its fault is of another kind.
     #[serde(skip)]
-    output: OnceLock<Option<Validator>>,
+    output: OnceLock<Option<Result<Validator, String>>>,
 }
 
 impl PartialEq for Tool {
@@ -118,15 +118,30 @@ impl Tool {
         self.wire.get("outputSchema")?.as_object()
     }
 
-    /// Where and how structured content violates the output schema. `None` also if there is none, or one that cannot be
-    /// compiled, for example because its dialect is unknown.
+    /// Where and how structured content violates the output schema, or why it cannot be checked: an unsupported dialect is an
+    /// error (2025-11-25 and 2026-07-28, basic#implementation-requirements), and a schema whose reference cannot be resolved is
+    /// rejected (2026-07-28, basic#ref-resolution). `None` also without a schema, or if it has another fault.
     pub(crate) fn output_violation(&self, content: &Value) -> Option<String> {
         let compile = || {
             let schema = self.wire.get("outputSchema").filter(|schema| schema.is_object())?;
-            validation::options().build(schema).ok()
+            match validation::options().build(schema) {
+                Ok(validator) => Some(Ok(validator)),
+                Err(error) => match error.kind() {
+                    ValidationErrorKind::Referencing(ReferencingError::UnknownSpecification { specification }) => {
+                        Some(Err(format!("the dialect `{specification}` is not supported")))
+                    }
+                    ValidationErrorKind::Referencing(reason) => Some(Err(reason.to_string())),
+                    _ => None,
+                },
+            }
         };
-        let error = self.output.get_or_init(compile).as_ref()?.validate(content).err()?;
-        Some(format!("{}: {}", error.instance_path(), error.masked()))
+        match self.output.get_or_init(compile).as_ref()? {
+            Ok(validator) => {
+                let error = validator.validate(content).err()?;
+                Some(format!("{}: {}", error.instance_path(), error.masked()))
+            }
+            Err(reason) => Some(format!("it cannot be checked: {reason}")),
+        }
     }
 
     /// The annotations, which are hints only.
@@ -255,14 +270,18 @@ mod tests {
         assert_eq!(violation(json!({"type": "array", "items": {"type": "number"}}), json!([1, 2])), None);
         // `format` is an annotation in 2020-12.
         assert_eq!(violation(json!({"properties": {"at": {"format": "date-time"}}}), json!({"at": "noon"})), None);
-        // These cannot be compiled.
-        for odd in [
+        // An unknown dialect, and references that are not resolved.
+        for unusable in [
             json!({"$schema": "https://example.com/dialect", "required": ["n"]}),
             json!({"$ref": "https://example.com/schema"}),
             json!({"$ref": "file:///etc/hostname"}),
-            json!({"properties": {"n": {"pattern": "^(?!no)"}}}),
-            json!({"type": "whatever"}),
+            json!({"properties": {"n": {"$ref": "#/$defs/missing"}}}),
         ] {
+            let reason = violation(unusable.clone(), json!({})).unwrap_or_default();
+            assert!(reason.starts_with("it cannot be checked: "), "{unusable}: {reason}");
+        }
+        // These cannot be compiled.
+        for odd in [json!({"properties": {"n": {"pattern": "^(?!no)"}}}), json!({"type": "whatever"})] {
             assert_eq!(violation(odd.clone(), json!({})), None, "{odd}");
         }
         // Schemas that refer to themselves end.

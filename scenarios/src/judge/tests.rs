@@ -12,7 +12,7 @@ use super::{
     transcript::{Body, ConnectionEvent, Direction, Frame, WORK},
 };
 use crate::{
-    evidence::{Evidence, Outcome, ProcessEvidence, Usage},
+    evidence::{Evidence, Outcome, ProcessEvidence, StepError, Usage},
     model::{Revision, Scenario},
 };
 
@@ -67,6 +67,22 @@ fn a_silent_client_that_polls_its_task_gets_the_result() {
         assert_eq!(verdict_of(&silent(steps, ended), "steps[0].call"), Verdict::Failed, "{state}");
     }
     assert_eq!(verdict_of(&silent(steps, became_task()), "steps[0].call"), Verdict::Failed);
+}
+
+/// The verdict on the second step if the first one had this outcome, for a client that reports.
+fn after_first(first: Outcome) -> Verdict {
+    let steps = "steps: [{ call: { tool: a, expect: { either: true } } }, \
+                 { call: { tool: b, expect: { error: malformed-result, if_failed: 0 } } }]";
+    let story = EvidenceBuilder::stdio(MODERN).client(modern(1, "tools/call", json!({"name": "a"})));
+    let story = story.step(0, first).step(0, Outcome::Value(json!({})));
+    verdict_of(&judge("a/b", &scenario(steps), &story.build()), "steps[1].call")
+}
+
+#[test]
+fn an_error_may_depend_on_an_earlier_one() {
+    assert_eq!(after_first(Outcome::Value(json!({}))), Verdict::Skipped);
+    let error = StepError { kind: "malformed-result".to_owned(), message: String::new(), code: None, detail: None };
+    assert_eq!(after_first(Outcome::Error(error)), Verdict::Failed);
 }
 
 #[test]

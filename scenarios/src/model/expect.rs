@@ -19,6 +19,10 @@ pub struct Expect {
     /// The kind of the expected error (`timed-out`), or several kinds joined by `|`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The index of an earlier step, which may fail. If it succeeds, this step may succeed too: the client does not check what
+    /// both steps are about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_failed: Option<usize>,
     /// The JSON-RPC code of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,

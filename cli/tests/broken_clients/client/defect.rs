@@ -195,6 +195,7 @@ pub(crate) enum Defect {
     CachesRetries,
     KeepsReads,
     TrustsStructuredContent,
+    TrustsUncheckedContent,
     AnswersMixedResults,
     OneLifetimeForAllPages,
     NeedsItsDialect,

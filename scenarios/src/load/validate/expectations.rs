@@ -102,7 +102,7 @@ pub(super) fn check_step(expect: &Expect, spot: TreeCursor<'_>, limit: Duration,
             }
         }
         None => {
-            for key in ["code", "message"].into_iter().filter(|key| spot.has(key)) {
+            for key in ["code", "message", "if_failed"].into_iter().filter(|key| spot.has(key)) {
                 let advice = "add `error:` with a kind, such as `rpc-error`";
                 findings.key(spot.key(key), format!("`{key}` without `error`"), advice);
             }

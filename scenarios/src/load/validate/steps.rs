@@ -24,7 +24,15 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
         findings.key(list, "no steps", "write one, or remove the key");
     }
     for (position, step) in case.scenario.steps.iter().enumerate() {
-        check_step(step.expect(), list.item(position).key(step.kind()).key("expect"), case.limit(), findings);
+        let (expect, spot) = (step.expect(), list.item(position).key(step.kind()).key("expect"));
+        check_step(expect, spot, case.limit(), findings);
+        if expect.if_failed.is_some_and(|earlier| earlier >= position) {
+            findings.value(
+                spot.key("if_failed"),
+                "`if_failed` is not an earlier step",
+                "write the index of one, from 0",
+            );
+        }
     }
     client_steps(case, list, findings);
     if case.scenario.session == SessionUse::Whole && !case.scenario.steps.is_empty() {

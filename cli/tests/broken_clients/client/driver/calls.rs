@@ -13,16 +13,18 @@ impl Driver<'_> {
         Ok(result)
     }
 
-    /// Fails if the structured content violates the output schema of the tool (2025-06-18, server/tools, output schema).
+    /// Fails if the structured content violates the output schema of the tool (2025-06-18, server/tools, output schema), or
+    /// cannot be checked by it.
     fn check_output(&self, step: &Value, result: &Value) -> Result<(), Fault> {
         let (server, tool) = self.resolve(step)?;
         let listing = self.latest.get(&server).filter(|_| !self.flaw.is(Defect::TrustsStructuredContent));
         let schema = listing.and_then(|listing| listing.tool(&tool)?.get("outputSchema"));
-        let validator = schema.and_then(|schema| jsonschema::validator_for(schema).ok());
         let content = result.get("structuredContent").filter(|_| result["isError"] != true);
-        match validator.zip(content).is_some_and(|(validator, content)| !validator.is_valid(content)) {
-            true => Err(Fault::new("malformed-result", "the structured content violates the output schema")),
-            false => Ok(()),
+        let Some((schema, content)) = schema.zip(content) else { return Ok(()) };
+        match jsonschema::validator_for(schema) {
+            Ok(validator) if validator.is_valid(content) => Ok(()),
+            Err(_) if self.flaw.is(Defect::TrustsUncheckedContent) => Ok(()),
+            _ => Err(Fault::new("malformed-result", "the structured content does not conform to the output schema")),
         }
     }
 
