@@ -92,6 +92,8 @@ pub struct ResourceUsage {
     pub processes: u64,
     /// Memory in use, in KiB.
     pub resident_kb: u64,
+    /// The most memory that one process has had in use, in KiB.
+    pub peak_kb: u64,
     /// CPU time since the start, with that of children that exited.
     pub cpu: Duration,
     /// CPU time since the start, without that of children.
@@ -109,6 +111,7 @@ impl ResourceUsage {
         Self {
             processes: self.processes + other.processes,
             resident_kb: self.resident_kb + other.resident_kb,
+            peak_kb: self.peak_kb.max(other.peak_kb),
             cpu: self.cpu + other.cpu,
             own_cpu: self.own_cpu + other.own_cpu,
             fds: self.fds.zip(other.fds).map(|(one, other)| one + other),

@@ -48,7 +48,7 @@ const REPORT_DELAY: Duration = Duration::from_millis(300);
 /// Interval of observing the process tree, and of reading the report in cases with a `die` step.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// Interval of reading memory and CPU time. Each reading looks at all processes of the machine, which other cases share.
-const USAGE_INTERVAL: Duration = Duration::from_millis(200);
+const USAGE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A case that could not be executed.
 #[derive(Debug, thiserror::Error)]

@@ -160,6 +160,8 @@ impl ClientProcess {
                 && let Some(used) = process.usage()
             {
                 memory_kb += used.resident_kb;
+                // A peak between two readings counts too.
+                self.memory_kb = self.memory_kb.max(used.peak_kb);
                 self.cpu.insert(process.pid, used.own_cpu);
             }
         }

@@ -77,8 +77,13 @@ pub(super) fn argv(pid: i32) -> Vec<String> {
 }
 
 pub(super) fn resident_kb(pid: i32) -> u64 {
+    memory_kb(pid, "VmRSS:")
+}
+
+/// A value in the status of a process (proc_pid_status(5)); 0 if it has exited.
+fn memory_kb(pid: i32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    parse_resident_kb(&status).unwrap_or_default()
+    parse_memory_kb(&status, name).unwrap_or_default()
 }
 
 pub(super) fn usage(pid: i32) -> Option<ResourceUsage> {
@@ -86,7 +91,8 @@ pub(super) fn usage(pid: i32) -> Option<ResourceUsage> {
     let (own_cpu, cpu, threads) = parse_times(&stat)?;
     let open = fs::read_dir(format!("/proc/{pid}/fd")).ok();
     let fds = open.map(|entries| entries.count() as u64);
-    Some(ResourceUsage { processes: 1, resident_kb: resident_kb(pid), cpu, own_cpu, fds, threads })
+    let (resident_kb, peak_kb) = (resident_kb(pid), memory_kb(pid, "VmHWM:"));
+    Some(ResourceUsage { processes: 1, resident_kb, peak_kb, cpu, own_cpu, fds, threads })
 }
 
 pub(super) fn stop(entry: &ProcessEntry, stop: Stop) -> io::Result<()> {
@@ -100,9 +106,9 @@ pub(super) fn stop(entry: &ProcessEntry, stop: Stop) -> io::Result<()> {
     Ok(())
 }
 
-fn parse_resident_kb(status: &str) -> Option<u64> {
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    resident.split_whitespace().next()?.parse().ok()
+fn parse_memory_kb(status: &str, name: &str) -> Option<u64> {
+    let memory = status.lines().find_map(|line| line.strip_prefix(name))?;
+    memory.split_whitespace().next()?.parse().ok()
 }
 
 /// CPU time without and with that of children, and number of threads.
@@ -174,9 +180,10 @@ mod tests {
         let stat = b"7 (a) b) S 1 7 7 0 -1 0 1 2 3 4 150 50 20 30 20 0 9 0 99 1000 25 0".to_vec();
         assert_eq!(parse_times(&stat), Some((Duration::from_millis(2_000), Duration::from_millis(2_500), 9)));
         assert_eq!(parse_times(b"7 (a) S 1 2 3"), None);
-        assert_eq!(parse_resident_kb("Name:\tx\nVmRSS:\t   1024 kB\n"), Some(1_024));
-        assert_eq!(parse_resident_kb("VmSize: 3 kB"), None);
+        assert_eq!(parse_memory_kb("Name:\tx\nVmRSS:\t   1024 kB\n", "VmRSS:"), Some(1_024));
+        assert_eq!(parse_memory_kb("VmSize: 3 kB", "VmRSS:"), None);
         let own = process(i32::try_from(std::process::id()).unwrap()).unwrap().usage().unwrap();
+        assert!(own.peak_kb >= own.resident_kb, "{own:?}");
         assert!(own.threads >= 1 && own.fds.is_some_and(|fds| fds >= 3), "{own:?}");
         let foreign = ResourceUsage { fds: None, ..own };
         assert_eq!((own.plus(own).threads, own.plus(foreign).fds), (2 * own.threads, None));

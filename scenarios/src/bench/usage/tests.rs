@@ -41,6 +41,7 @@ fn samples(count: u32, resident_kb: impl Fn(u32) -> u64) -> Vec<Sample> {
         usage: ResourceUsage {
             processes: 2,
             resident_kb: resident_kb(number),
+            peak_kb: resident_kb(number),
             cpu: Duration::from_millis(250) * number,
             own_cpu: Duration::from_millis(250) * number,
             fds: Some(10 + u64::from(number)),
