@@ -144,11 +144,13 @@ impl<S: Sink> FaultControl for Conductor<S> {
 pub(crate) struct PendingWakeups<R> {
     due: HashMap<DispatchId, (Instant, R)>,
     deadline: Option<Instant>,
+    /// Whether the shutdown has begun, and with it the end of the subscriptions.
+    ending: bool,
 }
 
 impl<R> Default for PendingWakeups<R> {
     fn default() -> Self {
-        Self { due: HashMap::new(), deadline: None }
+        Self { due: HashMap::new(), deadline: None, ending: false }
     }
 }
 
@@ -167,6 +169,12 @@ impl<R: Copy> PendingWakeups<R> {
     /// Ignores wake-ups later than this from now on.
     pub(crate) fn set_deadline(&mut self, grace_period: Duration) {
         self.deadline = Instant::now().checked_add(grace_period);
+        self.ending = true;
+    }
+
+    /// Whether the shutdown has begun. The server refuses connections a moment earlier.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending
     }
 
     /// The dispatches that are woken before the deadline and then have pending work.

@@ -161,7 +161,7 @@ impl ServerState {
 
     /// During a shutdown: ends all streams without further messages.
     fn close_finished_streams(&self, core: &mut Core) {
-        if !self.sink.stop.is_closing() {
+        if !(core.pending.is_ending() && self.sink.stop.is_closing()) {
             return;
         }
         let pending: HashSet<_> = core.pending.before_deadline(&core.engine).map(|(_, session)| session).collect();

@@ -172,7 +172,7 @@ impl ServerState {
 
     /// During a shutdown: ends all streams without further messages, and drops connections without a coming response.
     pub(super) fn close_finished_streams(&self, core: &mut Core) {
-        if !self.sink.stop.is_closing() {
+        if !(core.pending.is_ending() && self.sink.stop.is_closing()) {
             return;
         }
         let pending: HashSet<_> = core.pending.before_deadline(&core.engine).map(|(id, ())| id).collect();
