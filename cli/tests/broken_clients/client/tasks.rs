@@ -72,7 +72,9 @@ impl Connection {
                 }
                 () = tokio::time::sleep(poll) => {}
             }
-            task = self.request_once("tasks/get", json!({ "taskId": id }), timeouts).await?;
+            // The end of the wait cancels the task, and not a poll.
+            let own = RequestTimeouts::new(timeouts.silence);
+            task = self.request_once("tasks/get", json!({ "taskId": id }), &own).await?;
         }
     }
 }
