@@ -42,6 +42,8 @@ impl Connection {
         let id = task["taskId"].clone();
         let mut seen = BTreeSet::new();
         let mut first = None;
+        // The end of the wait cancels the task, and not a request about it.
+        let own = RequestTimeouts::new(timeouts.silence);
         loop {
             match task["status"].as_str().unwrap_or_default() {
                 "completed" => return Ok(task["result"].take()),
@@ -56,7 +58,7 @@ impl Connection {
                     if !fresh.is_empty() {
                         let answers = self.answers(&fresh)?;
                         let params = json!({ "taskId": id, "inputResponses": answers });
-                        self.request_once("tasks/update", params, timeouts).await?;
+                        self.request_once("tasks/update", params, &own).await?;
                     }
                 }
                 _ => {}
@@ -72,8 +74,6 @@ impl Connection {
                 }
                 () = tokio::time::sleep(poll) => {}
             }
-            // The end of the wait cancels the task, and not a poll.
-            let own = RequestTimeouts::new(timeouts.silence);
             task = self.request_once("tasks/get", json!({ "taskId": id }), &own).await?;
         }
     }

@@ -77,13 +77,12 @@ pub(super) fn argv(pid: i32) -> Vec<String> {
 }
 
 pub(super) fn resident_kb(pid: i32) -> u64 {
-    memory_kb(pid, "VmRSS:")
+    parse_memory_kb(&status(pid), "VmRSS:").unwrap_or_default()
 }
 
-/// A value in the status of a process (proc_pid_status(5)); 0 if it has exited.
-fn memory_kb(pid: i32, name: &str) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    parse_memory_kb(&status, name).unwrap_or_default()
+/// The status of a process (proc_pid_status(5)); empty if it has exited.
+fn status(pid: i32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default()
 }
 
 pub(super) fn usage(pid: i32) -> Option<ResourceUsage> {
@@ -91,7 +90,8 @@ pub(super) fn usage(pid: i32) -> Option<ResourceUsage> {
     let (own_cpu, cpu, threads) = parse_times(&stat)?;
     let open = fs::read_dir(format!("/proc/{pid}/fd")).ok();
     let fds = open.map(|entries| entries.count() as u64);
-    let (resident_kb, peak_kb) = (resident_kb(pid), memory_kb(pid, "VmHWM:"));
+    let status = status(pid);
+    let [resident_kb, peak_kb] = ["VmRSS:", "VmHWM:"].map(|name| parse_memory_kb(&status, name).unwrap_or_default());
     Some(ResourceUsage { processes: 1, resident_kb, peak_kb, cpu, own_cpu, fds, threads })
 }
 
