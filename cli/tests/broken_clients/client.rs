@@ -78,7 +78,7 @@ fn run(mut flaw: Flaw, mode: ClientMode, round: Option<usize>) -> anyhow::Result
     let context: Value = serde_json::from_str(&std::env::var(CONTEXT)?)?;
     anyhow::ensure!(context["format"] == 1, "the context has another version of the contract");
     let word = |key: &str| context[key].as_str().unwrap_or_default();
-    let case = format!("{}@{}@{}", word("name"), word("transport"), word("revision"));
+    let case = format!("{}@{}@{}", word("scenario"), word("transport"), word("revision"));
     flaw.change = round.and_then(|round| alter::in_round(round, &case));
     // Memory counts when it was written to.
     let hoard = vec![1_u8; if flaw.is(Defect::HoardsMemory) { HOARD } else { 0 }];

@@ -150,6 +150,7 @@ impl Http {
         let forgets_token = match name {
             "answer" => self.flaw.is(Defect::AnswersWithoutToken),
             "subscriptions/listen" => self.flaw.is(Defect::ForgetsTokenOfStreams),
+            "tools/call" => self.flaw.is(Defect::CallsWithoutToken),
             _ => false,
         };
         match &self.oauth {
@@ -170,8 +171,7 @@ impl Http {
                 if self.flaw.is(Defect::PutsTokenIntoUrl) {
                     again.url_mut().query_pairs_mut().append_pair("access_token", token);
                 } else if !(self.flaw.is(Defect::ForgetsTokenOfStreams) && is_stream) {
-                    let value = format!("Bearer {token}").parse().map_err(|_| Fault::new("needs-auth", "bad token"))?;
-                    again.headers_mut().insert("authorization", value);
+                    oauth.add_token(&mut again, token);
                 }
             }
             let response = self.client.execute(again).await.map_err(|error| transport(&error))?;

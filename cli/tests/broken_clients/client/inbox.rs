@@ -18,6 +18,11 @@ use super::{
     user::User,
 };
 
+/// Key of the task that a message belongs to (2025-11-25, tasks).
+const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+/// The types of content blocks (2025-11-25 and 2026-07-28).
+const CONTENT_TYPES: [&str; 5] = ["text", "image", "audio", "resource_link", "resource"];
+
 /// A message for an open request.
 pub(crate) enum Incoming {
     Result(Value),
@@ -154,7 +159,12 @@ impl Inbox {
     }
 
     fn answer(&self, method: &str, id: &Value, params: &Value) -> Option<Value> {
-        if let Some(result) = self.user.answer(method, params) {
+        if let Some(mut result) = self.user.answer(method, params) {
+            // The result names the task of the request (2025-11-25, tasks, associating messages).
+            let related = &params["_meta"][RELATED_TASK];
+            if related.is_object() && !self.flaw.is(Defect::ForgetsTaskOfAnswers) {
+                result["_meta"][RELATED_TASK] = related.clone();
+            }
             return Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
         }
         if method != "ping" {
@@ -175,7 +185,7 @@ impl Inbox {
             }
             "notifications/progress" => {
                 self.report.event("progress", &self.server, params.clone());
-                let Some(id) = params["progressToken"].as_u64() else { return };
+                let id = params["progressToken"].as_u64().unwrap_or_default();
                 if self.flaw.is(Defect::DiesOfLateProgress) && !self.is_open(id) {
                     return self.lose("the progress belongs to no request");
                 }
@@ -215,6 +225,11 @@ impl Inbox {
     }
 
     fn response(&self, message: &Value) {
+        let blocks = message["result"]["content"].as_array().into_iter().flatten();
+        let is_unknown = |block: &Value| !CONTENT_TYPES.iter().any(|known| block["type"] == *known);
+        if self.flaw.is(Defect::DiesOfUnknown) && blocks.into_iter().any(is_unknown) {
+            return self.lose("the result has content of an unknown type");
+        }
         let incoming = match message.get("error") {
             Some(error) => Incoming::Failed(Fault::rpc(error)),
             None => Incoming::Result(message["result"].clone()),

@@ -59,11 +59,15 @@ pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
     let max_pages = if own_limit { OWN_LIMIT } else { setup.max_pages };
     let mut cursors = HashSet::new();
     let mut params = json!({});
+    let mut first = None;
     for pages in 1.. {
+        let cached = first.clone().filter(|_| flaw.is(Defect::CachesByMethod) && listing.is_fresh);
         let page = match connection.request("tools/list", params, &RequestTimeouts::new(setup.call)).await {
             Err(_) if flaw.is(Defect::HidesErrorOnPageTwo) && !cursors.is_empty() => return Ok(listing),
             page => page?,
         };
+        let page = cached.unwrap_or(page);
+        first.get_or_insert_with(|| page.clone());
         listing.is_fresh |= pages == 1 && page["ttlMs"].as_u64() > Some(0);
         let Some(tools) = page["tools"].as_array() else {
             return Err(Fault::new("malformed-result", "the page holds no list of tools"));

@@ -1,8 +1,10 @@
-//! Authorization (2025-03-26 to 2026-07-28, basic/authorization): discovery, registration, codes and tokens. The user is
+//! Authorization (2025-03-26 to 2026-07-28, basic/authorization): discovery, registration, codes, tokens and proofs. The user is
 //! replaced by one request to the authorization endpoint, which redirects at once.
 
 mod discovery;
+mod signature;
 mod tokens;
+mod unattended;
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -10,7 +12,7 @@ use std::sync::{
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use reqwest::{Client, Response, Url};
+use reqwest::{Client, Request, Response, Url};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -20,6 +22,7 @@ use super::{
     habit::Habit,
     setup::Setup,
 };
+use signature::Proofs;
 
 /// The redirect URI, at which nothing listens.
 const REDIRECT: &str = "http://127.0.0.1:7654/callback";
@@ -35,6 +38,7 @@ pub(crate) struct OAuth {
     context: Value,
     flaw: Flaw,
     login: Arc<Login>,
+    proofs: Proofs,
     /// Lock of the task that obtains a token.
     turn: tokio::sync::Mutex<()>,
 }
@@ -61,6 +65,8 @@ struct Session {
     registered: Option<Registered>,
     /// The scopes that were requested so far.
     scopes: Vec<String>,
+    /// Whether the token is bound to the key of the proofs.
+    has_proofs: bool,
     /// The number of random values.
     drawn: u64,
 }
@@ -109,6 +115,7 @@ impl OAuth {
             context: context.clone(),
             flaw,
             login: setup.login.clone().unwrap_or_default(),
+            proofs: Proofs::new(&format!("{url} {}", std::process::id())),
             turn: tokio::sync::Mutex::default(),
         })
     }
@@ -119,6 +126,18 @@ impl OAuth {
 
     pub(crate) fn token(&self) -> Option<String> {
         self.session().token.clone()
+    }
+
+    /// Adds the token to a request, and a proof of possession if the token is bound to a key.
+    pub(crate) fn add_token(&self, request: &mut Request, token: &str) {
+        let has_proofs = self.session().has_proofs;
+        let scheme = if has_proofs && !self.flaw.is(Defect::SendsBoundAsBearer) { "DPoP" } else { "Bearer" };
+        if let Ok(value) = format!("{scheme} {token}").parse() {
+            request.headers_mut().insert("authorization", value);
+        }
+        if has_proofs {
+            self.prove(request, Some(token));
+        }
     }
 
     /// Looks for the authorization server before the first request.
@@ -138,6 +157,9 @@ impl OAuth {
     ) -> Result<bool, Fault> {
         let status = response.status().as_u16();
         let challenge = Challenge::read(response);
+        if self.asks_for_nonce(response) && challenge.error.as_deref() == Some("use_dpop_nonce") {
+            return Ok(attempt < self.max_attempts());
+        }
         let lacks_scopes = status == 403 && challenge.error.as_deref() == Some("insufficient_scope");
         if status != 401 && !lacks_scopes || attempt >= self.max_attempts() {
             return Ok(false);
@@ -153,8 +175,11 @@ impl OAuth {
         if has_expired && self.flaw.is(Defect::KeepsExpiredToken) {
             return Ok(false);
         }
-        if has_expired && self.refresh(&challenge).await {
-            return Ok(true);
+        if has_expired {
+            let is_refreshed = self.refresh(&challenge).await;
+            if is_refreshed || self.flaw.is(Defect::GivesUpAfterRefresh) {
+                return Ok(is_refreshed);
+            }
         }
         if self.login.is_alone.load(Ordering::Relaxed) && !self.flaw.is(Defect::LogsInUnasked) {
             return Ok(false);
@@ -168,9 +193,12 @@ impl OAuth {
 
     async fn authorize(&self, challenge: &Challenge) -> Result<(), Fault> {
         let found = self.discover(challenge).await?;
+        self.session().has_proofs = found.server["dpop_signing_alg_values_supported"].is_array();
         match self.context["client"]["authorization"].as_str() {
             Some("authorization-code") => self.by_code(&found, challenge).await,
             Some("client-credentials") => self.by_credentials(&found).await,
+            Some("enterprise-managed") => self.by_enterprise(&found).await,
+            Some("workload-identity") => self.by_workload(&found).await,
             _ => Err(refused("the client does not support the grant")),
         }
     }

@@ -1,4 +1,4 @@
-//! Calls that become tasks (the extension `io.modelcontextprotocol/tasks` of 2026-07-28).
+//! Calls that become tasks: calls as tasks of 2025-11-25, and the extension `io.modelcontextprotocol/tasks` of 2026-07-28.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -16,13 +16,18 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Connection {
     /// The result of a call, or of the task that it became.
-    pub(crate) async fn await_task(&self, response: Value, timeouts: &RequestTimeouts) -> Result<Value, Fault> {
-        if response["resultType"] != "task" || self.flaw.is(Defect::TakesTasksForResults) {
-            return Ok(response);
+    pub(crate) async fn await_task(&self, mut response: Value, timeouts: &RequestTimeouts) -> Result<Value, Fault> {
+        let task = match response["resultType"] == "task" {
+            true => response,
+            false if response["task"].is_object() => response["task"].take(),
+            false => return Ok(response),
+        };
+        if self.flaw.is(Defect::TakesTasksForResults) {
+            return Ok(task);
         }
         let end = Instant::now() + timeouts.silence;
-        let id = response["taskId"].clone();
-        let Ok(result) = timeout_at(end, self.follow(response, timeouts)).await else {
+        let id = task["taskId"].clone();
+        let Ok(result) = timeout_at(end, self.follow(task, timeouts)).await else {
             self.cancel_task(&id, timeouts).await?;
             return Err(Fault::new("timed-out", "the task did not finish in time"));
         };
@@ -46,6 +51,10 @@ impl Connection {
         let own = RequestTimeouts::new(timeouts.silence);
         loop {
             match task["status"].as_str().unwrap_or_default() {
+                // The request for the result waits, also while the server asks the user.
+                status if !self.modern && status != "working" => {
+                    return self.request_once("tasks/result", json!({ "taskId": id }), &own).await;
+                }
                 "completed" => return Ok(task["result"].take()),
                 "failed" if self.flaw.is(Defect::HidesFailedTasks) => return Ok(json!({ "content": [] })),
                 "failed" => return Err(Fault::rpc(&task["error"])),
@@ -63,7 +72,8 @@ impl Connection {
                 }
                 _ => {}
             }
-            let poll = task["pollIntervalMs"].as_u64().map_or(POLL_INTERVAL, Duration::from_millis);
+            let poll = if self.modern { &task["pollIntervalMs"] } else { &task["pollInterval"] };
+            let poll = poll.as_u64().map_or(POLL_INTERVAL, Duration::from_millis);
             let first = *first.get_or_insert(poll);
             let poll = if self.flaw.is(Defect::KeepsFirstInterval) { first } else { poll };
             let poll = if self.flaw.is(Defect::AsksAboutTasksAllTheTime) { Duration::from_millis(20) } else { poll };

@@ -8,8 +8,13 @@ use crate::client::{connection::RequestTimeouts, defect::Defect, drift, fault::F
 
 impl Driver<'_> {
     pub(super) async fn call(&self, step: &Value) -> Result<Value, Fault> {
-        let result = ended(self.begin(step)?).await?;
+        let mut result = ended(self.begin(step)?).await?;
         self.check_output(step, &result)?;
+        if self.flaw.is(Defect::DropsMediaOfResults)
+            && let Some(content) = result["content"].as_array_mut()
+        {
+            content.retain(|block| block["type"] == "text");
+        }
         Ok(result)
     }
 
@@ -38,7 +43,13 @@ impl Driver<'_> {
         let cancel = CancellationToken::new();
         let timeouts = RequestTimeouts { silence, ceiling, cancel: cancel.clone() };
         let arguments = step.get("arguments").cloned().unwrap_or_else(|| json!({}));
-        let params = json!({ "name": tool, "arguments": arguments });
+        let mut params = json!({ "name": tool, "arguments": arguments });
+        // A tool that is called as a task only (2025-11-25, tasks, tool-level negotiation).
+        let listed = self.latest.get(&server).and_then(|listing| listing.tool(&tool));
+        let has_tasks = connection.greeting["capabilities"]["tasks"]["requests"]["tools"]["call"].is_object();
+        if has_tasks && listed.is_some_and(|tool| tool["execution"]["taskSupport"] == "required") {
+            params["task"] = json!({});
+        }
         let end = tokio::spawn(async move {
             let _turn = match connection.flaw.is(Defect::OneCallAtATime) {
                 true => Some(connection.turn.lock().await),

@@ -55,6 +55,8 @@ impl OAuth {
             || !challenge.is_capital && self.flaw.is(Defect::NeedsCapitalScheme);
         if self.flaw.is(Defect::TriesRootFirst) {
             locations.reverse();
+        } else if self.flaw.is(Defect::NeverTriesRoot) {
+            locations.truncate(1);
         } else if let Some(named) = challenge.metadata.clone().filter(|_| !overlooks_url) {
             locations = vec![named];
         }

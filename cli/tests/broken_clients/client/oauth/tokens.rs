@@ -12,9 +12,11 @@ use url::form_urlencoded;
 use super::{Challenge, Discovered, OAuth, REDIRECT, Registered, refused, words};
 use crate::client::{defect::Defect, fault::Fault, habit::Habit};
 
+const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
 impl OAuth {
     /// The client at the authorization server: given, by its document, or registered now.
-    async fn registered(&self, server: &Value) -> Result<Registered, Fault> {
+    pub(super) async fn registered(&self, server: &Value) -> Result<Registered, Fault> {
         let issuer = server["issuer"].as_str().unwrap_or_default();
         let known = self.session().registered.clone();
         let is_same = |known: &Registered| known.issuer == issuer || self.flaw.is(Defect::ReusesCredentials);
@@ -33,7 +35,11 @@ impl OAuth {
         let registered = match (given, document) {
             (Some(id), _) => {
                 let secret = self.context["client_secret"].as_str().map(str::to_owned);
-                let method = if secret.is_some() { "client_secret_basic" } else { "none" };
+                let method = match &secret {
+                    Some(_) => "client_secret_basic",
+                    None if self.context["private_key_pem"].is_string() => "private_key_jwt",
+                    None => "none",
+                };
                 Registered { issuer: issuer.into(), token_endpoint, id: id.into(), secret, method: method.into() }
             }
             (None, Some(_)) if self.flaw.is(Defect::HasPlainDocument) => {
@@ -190,6 +196,8 @@ impl OAuth {
         let expected = server["issuer"].as_str().unwrap_or_default();
         let is_accepted = match &sent {
             _ if self.flaw.is(Defect::IgnoresIssuer) => true,
+            Some(_) if self.flaw.is(Defect::RejectsIssuer) => false,
+            None if self.flaw.is(Defect::NeedsIssuer) => false,
             Some(sent) if self.flaw.is(Defect::NormalizesIssuer) => {
                 sent.trim_end_matches('/').to_lowercase().replace("%2e", ".") == expected
             }
@@ -197,18 +205,6 @@ impl OAuth {
             None => !is_advertised || self.flaw.is(Defect::AcceptsMissingIssuer),
         };
         if is_accepted { Ok(()) } else { Err(refused("the response is of another issuer")) }
-    }
-
-    pub(super) async fn by_credentials(&self, found: &Discovered) -> Result<(), Fault> {
-        if self.context["client_secret"].is_null() {
-            return Err(refused("the client signs no assertions"));
-        }
-        let registered = self.registered(&found.server).await?;
-        let mut form = vec![("grant_type", "client_credentials".to_owned())];
-        if !self.flaw.is(Defect::OmitsResourceOfCredentials) {
-            form.push(("resource", found.resource.clone()));
-        }
-        self.request_token(&registered, form).await
     }
 
     /// Exchanges the refresh token; returns whether that succeeded.
@@ -233,24 +229,12 @@ impl OAuth {
         self.request_token(&registered, form).await.is_ok()
     }
 
-    async fn request_token(&self, registered: &Registered, mut form: Vec<(&str, String)>) -> Result<(), Fault> {
-        let mut request = self.client.post(&registered.token_endpoint);
-        let secret = registered.secret.clone().unwrap_or_default();
-        let method = if self.flaw.is(Defect::IgnoresMethod) { "client_secret_post" } else { &registered.method };
-        match method {
-            "client_secret_basic" => {
-                let pair = STANDARD.encode(format!("{}:{secret}", registered.id));
-                request = request.header("authorization", format!("Basic {pair}"));
-            }
-            "client_secret_post" => {
-                form.push(("client_id", registered.id.clone()));
-                form.push(("client_secret", secret));
-            }
-            _ => form.push(("client_id", registered.id.clone())),
-        }
-        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let request = request.header("content-type", "application/x-www-form-urlencoded").body(body);
-        let answer = self.json(request).await?;
+    pub(super) async fn request_token(
+        &self,
+        registered: &Registered,
+        form: Vec<(&'static str, String)>,
+    ) -> Result<(), Fault> {
+        let answer = self.token_response(registered, form).await?;
         let mut session = self.session();
         session.token = Some(text(&answer, "access_token")?);
         if session.refresh.is_none() || !self.flaw.is(Defect::KeepsFirstRefreshToken) {
@@ -259,9 +243,45 @@ impl OAuth {
         Ok(())
     }
 
-    /// The JSON object of a successful response.
+    /// The response of a token endpoint.
+    pub(super) async fn token_response(
+        &self,
+        registered: &Registered,
+        mut form: Vec<(&'static str, String)>,
+    ) -> Result<Value, Fault> {
+        let mut request = self.client.post(&registered.token_endpoint);
+        let secret = registered.secret.clone().unwrap_or_default();
+        let method = match () {
+            () if self.flaw.is(Defect::IgnoresMethod) => "client_secret_post",
+            () if self.flaw.is(Defect::KnowsOnlyBasic) => "client_secret_basic",
+            () => &registered.method,
+        };
+        if method == "client_secret_basic" {
+            let pair = STANDARD.encode(format!("{}:{secret}", registered.id));
+            request = request.header("authorization", format!("Basic {pair}"));
+        } else {
+            form.push(("client_id", registered.id.clone()));
+        }
+        if method == "client_secret_post" {
+            form.push(("client_secret", secret));
+        }
+        if method == "private_key_jwt" {
+            let assertion = self.assertion(&registered.id, &registered.issuer);
+            form.push(("client_assertion_type", ASSERTION_TYPE.to_owned()));
+            form.push(("client_assertion", assertion.ok_or_else(|| refused("the client has no key"))?));
+        }
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        self.json(request.header("content-type", "application/x-www-form-urlencoded").body(body)).await
+    }
+
+    /// The JSON object of a successful response. Repeats the request once with the nonce that the response demands.
     async fn json(&self, request: reqwest::RequestBuilder) -> Result<Value, Fault> {
-        let response = request.send().await.map_err(|error| refused(error.to_string()))?;
+        let failed = |error: reqwest::Error| refused(error.to_string());
+        let request = request.build().map_err(failed)?;
+        let mut response = self.send_proven(&request).await?;
+        if self.asks_for_nonce(&response) {
+            response = self.send_proven(&request).await?;
+        }
         let status = response.status();
         let body = response.text().await.unwrap_or_default();
         if !status.is_success() {
@@ -269,8 +289,16 @@ impl OAuth {
         }
         serde_json::from_str(&body).map_err(|_| refused("the response of the authorization server is not JSON"))
     }
+
+    async fn send_proven(&self, request: &reqwest::Request) -> Result<reqwest::Response, Fault> {
+        let mut request = request.try_clone().ok_or_else(|| refused("the body is a stream"))?;
+        if self.session().has_proofs {
+            self.prove(&mut request, None);
+        }
+        self.client.execute(request).await.map_err(|error| refused(error.to_string()))
+    }
 }
 
-fn text(document: &Value, name: &str) -> Result<String, Fault> {
+pub(super) fn text(document: &Value, name: &str) -> Result<String, Fault> {
     document[name].as_str().map(str::to_owned).ok_or_else(|| refused(format!("`{name}` is missing")))
 }
