@@ -41,6 +41,10 @@ const SLOW: Duration = Duration::from_secs(1);
 const BEFORE_VARIANTS: Duration = Duration::from_secs(5);
 /// How long to wait for a call of a tool that stays open, since it was sent, if its end is needed.
 const SOON: Duration = Duration::from_secs(2);
+/// How long to wait for a call of a tool that may never end, since it was sent.
+const PERHAPS: Duration = Duration::from_secs(2);
+/// The same for a tool that ends.
+const ENDS: Duration = Duration::from_secs(10);
 /// A tool whose last call took longer is not called with other valid arguments.
 const UNHURRIED: Duration = Duration::from_millis(150);
 
@@ -69,6 +73,8 @@ pub(super) struct SlowCalls {
     stay_open: bool,
     /// The calls that stay open.
     open: Vec<OpenCall>,
+    /// The pairs of calls that stay open.
+    pairs: Vec<OpenPair>,
     /// The other requests that had no response in time, by id as JSON.
     late: Mutex<BTreeMap<String, Sent>>,
 }
@@ -82,10 +88,18 @@ struct OpenCall {
     deadline: Instant,
 }
 
+/// Two equal calls, of which the later one was sent after the cancellation of a third one.
+#[derive(Debug)]
+pub(crate) struct OpenPair {
+    pub(crate) tool: String,
+    pub(crate) kept: Sent,
+    pub(crate) later: Sent,
+}
+
 impl SlowCalls {
     /// Whether no request is open but those that are probably answered.
     pub(super) fn has_none_but(&self, is_answered: impl Fn(&Sent) -> bool) -> bool {
-        self.open.is_empty() && lock(&self.late).values().all(is_answered)
+        self.open.is_empty() && self.pairs.is_empty() && lock(&self.late).values().all(is_answered)
     }
 
     /// Notes that the server may send messages for so long that it should not send.
@@ -201,8 +215,8 @@ impl Peer {
 
     /// Whether the server works on calls that are open, or may work on ones that were cancelled because they took long.
     pub(crate) fn has_slow_calls(&self) -> bool {
-        let SlowCalls { open, tools, cancelled, .. } = &self.slow_calls;
-        *cancelled || !open.is_empty() || !tools.is_empty()
+        let SlowCalls { open, pairs, tools, cancelled, .. } = &self.slow_calls;
+        *cancelled || !open.is_empty() || !pairs.is_empty() || !tools.is_empty()
     }
 
     /// Whether the server may still work on calls that are open or were cancelled. A call that was cancelled is over if a later
@@ -241,15 +255,54 @@ impl Peer {
         self.last_response(tool, sent, deadline).await
     }
 
+    /// Whether a call of the tool had no response in time.
+    pub(crate) fn is_slow(&self, tool: &str) -> bool {
+        self.has_open(tool) || self.slow_calls.tools.contains(tool)
+    }
+
     /// Whether a call of the tool is open.
     pub(crate) fn has_open(&self, tool: &str) -> bool {
         self.slow_calls.open.iter().any(|call| call.tool == tool)
     }
 
-    /// Whether no call of the tool is open, or all of them had a response soon.
-    pub(crate) async fn ends_soon(&mut self, tool: &str) -> bool {
-        self.await_open(tool, SOON).await;
-        !self.has_open(tool)
+    /// Waits for the responses to a pair of calls. If the tool is slow, and the server goes on with other requests, the pair stays
+    /// open while they are made.
+    pub(crate) async fn await_pair(&mut self, pair: OpenPair) {
+        if self.slow_calls.stay_open && self.is_slow(&pair.tool) && self.responds(BRIEF).await {
+            self.slow_calls.pairs.push(pair);
+        } else {
+            self.end_pair(pair).await;
+        }
+    }
+
+    /// Ends the pairs of calls of slow tools that were open long enough.
+    pub(crate) async fn end_old_pairs(&mut self) {
+        let pairs = std::mem::take(&mut self.slow_calls.pairs);
+        let is_old = |pair: &OpenPair| self.since(&pair.later) >= PERHAPS && self.is_slow(&pair.tool);
+        let (old, others) = pairs.into_iter().partition(is_old);
+        self.slow_calls.pairs = others;
+        for pair in old {
+            self.end_pair(pair).await;
+        }
+    }
+
+    /// Waits for the response to the later call of a pair, which shows how long the other one may take. Without one, both are
+    /// cancelled: the earlier cancellation may have ended the other call too, but other tools never end.
+    async fn end_pair(&mut self, OpenPair { tool, kept, later }: OpenPair) {
+        self.await_open(&tool, SOON).await;
+        let within = if self.is_slow(&tool) { PERHAPS } else { ENDS };
+        if self.response(&later, within.saturating_sub(self.since(&later))).await.is_ok() {
+            let took = self.since(&later);
+            drop(self.response(&kept, took + self.response_timeout(None)).await);
+        } else {
+            self.cancel_call(&tool, &kept).await;
+            self.cancel_call(&tool, &later).await;
+        }
+    }
+
+    /// The time since a request was sent.
+    fn since(&self, sent: &Sent) -> Duration {
+        Duration::from_micros(self.now_us() - sent.at_us)
     }
 
     /// Waits for the responses to the open calls of a tool, each so long since it was sent. A busy machine delays those of fast
@@ -259,7 +312,7 @@ impl Peer {
         let (of_tool, others) = open.into_iter().partition(|call| call.tool == tool);
         self.slow_calls.open = others;
         for call in of_tool {
-            let since = Duration::from_micros(self.now_us() - call.sent.at_us);
+            let since = self.since(&call.sent);
             let found = |state: &State| find_response(state, &call.sent).map(|_| ());
             if self.recorder.wait(within.saturating_sub(since), found).await.is_none() {
                 self.slow_calls.tools.insert(tool.to_owned());
@@ -297,7 +350,7 @@ impl Peer {
     /// Whether a call had progress that shows that it takes long.
     fn is_long(&self, state: &State, sent: &Sent) -> bool {
         let Some(params) = progress_of(state, sent).last() else { return false };
-        let elapsed = Duration::from_micros(self.now_us() - sent.at_us);
+        let elapsed = self.since(sent);
         let number = |name: &str| params.get(name)?.as_f64().filter(|number| *number > 0.0);
         match number("progress").zip(number("total")) {
             Some((progress, total)) => elapsed.as_secs_f64() * (total / progress).max(1.0) > SHORT.as_secs_f64(),
@@ -321,7 +374,7 @@ impl Peer {
     pub(crate) async fn interrupt(&mut self, tool: &str, sent: &Sent) -> Result<Value, StepError> {
         self.cancel_call(tool, sent).await;
         if sent.progress_token.is_some() {
-            let since = Duration::from_micros(self.now_us() - sent.at_us);
+            let since = self.since(sent);
             let slowest = Duration::from_micros(self.slowest_us.load(Ordering::Relaxed));
             self.slow_calls.expect_late((FIRST_PROGRESS + slowest).saturating_sub(since));
         }
@@ -377,6 +430,9 @@ impl Peer {
     /// gives the server time for a response to a cancelled call, for its progress, and for an update after a subscription,
     /// which checks report.
     pub(crate) async fn settle(&mut self) {
+        for pair in std::mem::take(&mut self.slow_calls.pairs) {
+            self.end_pair(pair).await;
+        }
         let late_until = self.slow_calls.late_until;
         for OpenCall { tool, sent, deadline } in std::mem::take(&mut self.slow_calls.open) {
             drop(self.last_response(&tool, &sent, deadline).await);
@@ -385,7 +441,7 @@ impl Peer {
         let timeout = self.response_timeout(None);
         let late = std::mem::take(&mut *lock(&self.slow_calls.late));
         for sent in late.into_values() {
-            let since = Duration::from_micros(self.now_us() - sent.at_us);
+            let since = self.since(&sent);
             let found = |state: &State| {
                 (find_response(state, &sent).is_some() || has_nameless_error(state, &sent)).then_some(())
             };

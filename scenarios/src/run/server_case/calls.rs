@@ -12,7 +12,7 @@ use crate::{
     arguments::{ArgumentGenerator, InvalidArguments, OPTIONAL_ARGUMENT, prompt_argument},
     evidence::StepError,
     model::{ArgumentKind, CallTools, GetPrompts, Transport, User},
-    peer::{Headers, NO_RESPONSE, Outgoing, Peer},
+    peer::{Headers, NO_RESPONSE, OpenPair, Outgoing, Peer},
     run::ToolPolicy,
 };
 
@@ -23,8 +23,6 @@ mod pairs;
 
 /// Default timeout of a call.
 const CALL: Duration = Duration::from_secs(10);
-/// Timeout of a call of a tool that may never end.
-const PERHAPS: Duration = Duration::from_secs(2);
 /// Default maximum number of tools or prompts.
 const MAX: usize = 30;
 /// Maximum number of slow tools whose calls are cancelled.
@@ -134,7 +132,12 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
             not_called.push(json!({ "tool": planned.name, "reason": reason }));
             continue;
         }
-        let slow = if repeated < REPEATED { SLOW_AT_FIRST } else { SLOW };
+        let slow = match () {
+            // An earlier call of the tool has no response yet.
+            () if peer.is_slow(&planned.name) => UNHURRIED,
+            () if repeated < REPEATED => SLOW_AT_FIRST,
+            () => SLOW,
+        };
         let before_cancel = interrupted.get(&planned.name).copied().unwrap_or(slow);
         let received = peer.received();
         let ((mut response, mut progress), elapsed) =
@@ -154,9 +157,7 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
         } else if peer.was_interrupted(&planned.name) {
             let may_be_repeated = step.user.is_none() && step.arguments != ArgumentKind::Most;
             if interrupted.is_empty() && may_be_repeated {
-                // The cancellation may have ended an open call of the tool too, but other tools never end.
-                let within = if peer.ends_soon(&planned.name).await { CALL } else { PERHAPS };
-                cancel_one_of_two(peer, &planned, early(elapsed), within).await?;
+                cancel_one_of_two(peer, &planned, early(elapsed)).await?;
             }
             interrupted.insert(planned.name.clone(), early(elapsed));
         }
@@ -456,14 +457,9 @@ async fn call(
     Ok((response, peer.has_progress(&sent)))
 }
 
-/// Cancels one of two equal calls. A later call that has a response `within` this time shows how long the other one may take. The
-/// ids differ only in their type, but not over HTTP, where the Python SDK mixes up their streams in a way that depends on time.
-async fn cancel_one_of_two(
-    peer: &mut Peer,
-    planned: &Planned,
-    before_cancel: Duration,
-    within: Duration,
-) -> Result<(), StepError> {
+/// Cancels one of two equal calls. A later call shows how long the other one may take. The ids differ only in their type, but
+/// not over HTTP, where the Python SDK mixes up their streams in a way that depends on time.
+async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Duration) -> Result<(), StepError> {
     let number = peer.take_id();
     let call = |id: Value| Outgoing { id: Some(id), ..planned.outgoing() };
     let kept = peer.send(call(json!(number))).await?;
@@ -483,15 +479,8 @@ async fn cancel_one_of_two(
         cancel_no_call(peer, json!({ "requestId": id })).await?;
         peer.await_cancellation().await;
     }
-    let began_us = peer.now_us();
     let later = peer.send(call(json!(id))).await?;
-    if peer.response(&later, within).await.is_ok() {
-        let took = Duration::from_micros(peer.now_us() - began_us);
-        drop(peer.response(&kept, took + peer.response_timeout(None)).await);
-    } else {
-        peer.cancel_call(&planned.name, &kept).await;
-        peer.cancel_call(&planned.name, &later).await;
-    }
+    peer.await_pair(OpenPair { tool: planned.name.clone(), kept, later }).await;
     Ok(())
 }
 
