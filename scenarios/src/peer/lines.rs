@@ -91,7 +91,7 @@ impl Lines {
                 found.push(if intact { Output::Message(value) } else { Output::Recovered(value, text) });
             }
             Err(cause) if self.begun.is_empty() && !(cause.is_eof() && begins_a_container(&text)) => {
-                found.push(Output::Text(text));
+                found.extend(messages_before_text(&text));
             }
             _ => self.collect(&text, found),
         }
@@ -115,6 +115,25 @@ impl Lines {
         let begun = std::mem::take(&mut self.begun);
         found.extend(begun.lines().map(|line| Output::Text(line.to_owned())));
     }
+}
+
+/// The messages with which a line begins, and the text after them. No newline ended them: the next message, or a header such as
+/// `Content-Length`, came at once.
+fn messages_before_text(line: &str) -> Vec<Output> {
+    let mut found = Vec::new();
+    let mut values = serde_json::Deserializer::from_str(line).into_iter::<Value>();
+    let mut end = 0;
+    while let Some(Ok(value)) = values.next() {
+        if value.get("jsonrpc").is_none() {
+            break;
+        }
+        let begin = std::mem::replace(&mut end, values.byte_offset());
+        found.push(Output::Recovered(value, line[begin..end].to_owned()));
+    }
+    if end == 0 || end < line.len() {
+        found.push(Output::Text(line[end..].to_owned()));
+    }
+    found
 }
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -191,6 +210,17 @@ mod tests {
         assert_eq!(lines.push(b"Content-Length: 7\r\n\r\n{\"a\":3}").len(), 2);
         assert_eq!(lines.recover(), [Output::Recovered(json!({ "a": 3 }), "{\"a\":3}".to_owned())]);
         assert_eq!(lines.pending(), 0);
+    }
+
+    #[test]
+    fn recovers_messages_that_share_a_line_with_others_or_with_text() {
+        let message = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+        let recovered = |id| Output::Recovered(message(id), message(id).to_string());
+        let line = format!("{}{}Content-Length: 7\r\n", message(1), message(2));
+        assert_eq!(one(line.as_bytes()), [recovered(1), recovered(2), Output::Text("Content-Length: 7".to_owned())]);
+        assert_eq!(one(format!("{}{}\n", message(1), message(2)).as_bytes()), [recovered(1), recovered(2)]);
+        let log = "{\"level\":\"info\"} started";
+        assert_eq!(one(format!("{log}\n").as_bytes()), [Output::Text(log.to_owned())]);
     }
 
     #[test]

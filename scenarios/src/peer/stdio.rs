@@ -25,6 +25,8 @@ use super::{
 const MAX_LINE: usize = 16 << 20;
 /// How long a server must be silent before a message without a newline is taken for complete.
 const SILENCE: Duration = Duration::from_secs(1);
+/// The same for a server that sent such a message before.
+const LATER_SILENCE: Duration = Duration::from_millis(20);
 /// Number of bytes of standard error to keep, from its end.
 const MAX_STDERR: usize = 8 << 10;
 /// Timeout of writing a message.
@@ -175,18 +177,22 @@ async fn write_bytes(stdin: Option<&mut ChildStdin>, bytes: &[u8]) -> Result<(),
 async fn read(mut stdout: ChildStdout, modern: bool, recorder: Arc<TranscriptRecorder>, input: Input) {
     let mut lines = Lines::default();
     let mut chunk = vec![0; 64 << 10];
-    let mut fresh = false;
+    let (mut fresh, mut silence) = (false, SILENCE);
     loop {
         // Only a message that nothing terminates waits for the silence.
         let count = if fresh && lines.pending() > 0 {
-            tokio::time::timeout(SILENCE, stdout.read(&mut chunk)).await.ok()
+            tokio::time::timeout(silence, stdout.read(&mut chunk)).await.ok()
         } else {
             Some(stdout.read(&mut chunk).await)
         };
         let found = match count {
             None => {
                 fresh = false;
-                lines.recover()
+                let found = lines.recover();
+                if !found.is_empty() {
+                    silence = LATER_SILENCE;
+                }
+                found
             }
             Some(Ok(count @ 1..)) => {
                 fresh = true;
