@@ -1,7 +1,7 @@
 //! A minimal client that implements the contract without a protocol library: raw JSON over pipes or HTTP.
 //!
-//! It supports stdio and Streamable HTTP in all revisions. It omits HTTP+SSE, which is deprecated, and everything that needs
-//! more than a process group to stop a server: a descendant in another session, and SIGKILL of the client.
+//! It supports every transport and revision. It omits everything that needs more than a process group to stop a server: a
+//! descendant in another session, and SIGKILL of the client.
 //!
 //! To write a client of your own, read these modules in order: [`driver`] (steps and their outcomes), [`connection`]
 //! (handshake and requests), [`inbox`] (received messages), and the transports [`stdio`] and [`http`].

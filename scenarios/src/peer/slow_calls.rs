@@ -256,8 +256,15 @@ impl Peer {
     }
 
     /// Whether a call of the tool had no response in time.
-    pub(crate) fn is_slow(&self, tool: &str) -> bool {
+    fn is_slow(&self, tool: &str) -> bool {
         self.has_open(tool) || self.slow_calls.tools.contains(tool)
+    }
+
+    /// How long a call of the tool has been without a response, if there is one.
+    pub(crate) fn open_time(&self, tool: &str) -> Option<Duration> {
+        let state = self.recorder.lock();
+        let unanswered = |call: &&OpenCall| call.tool == tool && find_response(&state, &call.sent).is_none();
+        self.slow_calls.open.iter().filter(unanswered).map(|call| self.since(&call.sent)).max()
     }
 
     /// Whether a call of the tool is open.

@@ -132,11 +132,10 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
             not_called.push(json!({ "tool": planned.name, "reason": reason }));
             continue;
         }
-        let slow = match () {
-            // An earlier call of the tool has no response yet.
-            () if peer.is_slow(&planned.name) => UNHURRIED,
-            () if repeated < REPEATED => SLOW_AT_FIRST,
-            () => SLOW,
+        let slow = match peer.open_time(&planned.name) {
+            Some(open) => SLOW_AT_FIRST.saturating_sub(open).max(UNHURRIED),
+            None if repeated < REPEATED => SLOW_AT_FIRST,
+            None => SLOW,
         };
         let before_cancel = interrupted.get(&planned.name).copied().unwrap_or(slow);
         let received = peer.received();
