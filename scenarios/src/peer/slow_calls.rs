@@ -437,10 +437,10 @@ impl Peer {
     /// gives the server time for a response to a cancelled call, for its progress, and for an update after a subscription,
     /// which checks report.
     pub(crate) async fn settle(&mut self) {
+        let late_until = self.slow_calls.late_until;
         for pair in std::mem::take(&mut self.slow_calls.pairs) {
             self.end_pair(pair).await;
         }
-        let late_until = self.slow_calls.late_until;
         for OpenCall { tool, sent, deadline } in std::mem::take(&mut self.slow_calls.open) {
             drop(self.last_response(&tool, &sent, deadline).await);
         }

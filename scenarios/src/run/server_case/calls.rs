@@ -29,8 +29,6 @@ const MAX: usize = 30;
 const MAX_CANCELLED: usize = 10;
 /// A call that is to be cancelled and has no response after this time is slow enough.
 const SLOW: Duration = Duration::from_millis(300);
-/// The same for the first calls of a step: a process may load parts of itself, and fast tools of a busy machine may wait.
-const SLOW_AT_FIRST: Duration = Duration::from_secs(1);
 /// Number of tools of a step that have their first call repeated, so that the fastest one shows whether they are slow.
 const REPEATED: usize = 3;
 /// A call that took longer is repeated and cancelled earlier, because the tool may be just fast enough now and then.
@@ -133,8 +131,8 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
             continue;
         }
         let slow = match peer.open_time(&planned.name) {
-            Some(open) => SLOW_AT_FIRST.saturating_sub(open).max(UNHURRIED),
-            None if repeated < REPEATED => SLOW_AT_FIRST,
+            Some(open) => slow_at_first(peer).saturating_sub(open).max(UNHURRIED),
+            None if repeated < REPEATED => slow_at_first(peer),
             None => SLOW,
         };
         let before_cancel = interrupted.get(&planned.name).copied().unwrap_or(slow);
@@ -204,6 +202,12 @@ async fn may_take_time(
         Some(_) => peer.has_budget_for(&planned.name),
         None => peer.has_time_for(&planned.name).await,
     }
+}
+
+/// The same as [`SLOW`] for the first calls of a step: a process may load parts of itself, and fast tools of a busy machine, whose
+/// other responses are slow too, may wait.
+fn slow_at_first(peer: &Peer) -> Duration {
+    peer.response_timeout(None) / 2
 }
 
 /// When to cancel a call of a tool whose call took so long, so that a response would be late.
@@ -419,7 +423,13 @@ async fn call(
     let sent = peer.send(outgoing).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {
-        match peer.response(&sent, before_cancel).await {
+        let has_open = peer.open_time(&planned.name).is_some();
+        let mut early = peer.response(&sent, before_cancel).await;
+        if has_open && peer.open_time(&planned.name).is_none() {
+            // The earlier call that suggested a slow tool has a response now.
+            early = peer.response(&sent, slow_at_first(peer)).await;
+        }
+        match early {
             Err(error) if error.kind == "timed-out" => {
                 if step.user == Some(User::Absent) {
                     let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
