@@ -41,8 +41,6 @@ const SLOW: Duration = Duration::from_secs(1);
 const BEFORE_VARIANTS: Duration = Duration::from_secs(5);
 /// How long to wait for a call of a tool that stays open, since it was sent, if its end is needed.
 const SOON: Duration = Duration::from_secs(2);
-/// How long to wait for a call of a tool that may never end, since it was sent.
-const PERHAPS: Duration = Duration::from_secs(2);
 /// The same for a tool that ends.
 const ENDS: Duration = Duration::from_secs(10);
 /// A tool whose last call took longer is not called with other valid arguments.
@@ -53,6 +51,8 @@ const UNHURRIED: Duration = Duration::from_millis(150);
 pub(super) struct SlowCalls {
     /// The tools with a call that had no response in time.
     tools: BTreeSet<String>,
+    /// The tools with a call that was cancelled because it took long.
+    long: BTreeSet<String>,
     /// The duration of the last call of each tool that had a response.
     durations: BTreeMap<String, Duration>,
     /// The tools that had a response soon to a call with an empty object.
@@ -282,29 +282,34 @@ impl Peer {
         }
     }
 
-    /// Ends the pairs of calls of slow tools that were open long enough.
-    pub(crate) async fn end_old_pairs(&mut self) {
+    /// Ends the pairs of calls of tools that turned out to take long.
+    pub(crate) async fn end_long_pairs(&mut self) {
         let pairs = std::mem::take(&mut self.slow_calls.pairs);
-        let is_old = |pair: &OpenPair| self.since(&pair.later) >= PERHAPS && self.is_slow(&pair.tool);
-        let (old, others) = pairs.into_iter().partition(is_old);
+        let (long, others) = pairs.into_iter().partition(|pair| self.is_long_tool(&pair.tool));
         self.slow_calls.pairs = others;
-        for pair in old {
+        for pair in long {
             self.end_pair(pair).await;
         }
     }
 
-    /// Waits for the response to the later call of a pair, which shows how long the other one may take. Without one, both are
-    /// cancelled: the earlier cancellation may have ended the other call too, but other tools never end.
+    /// Waits for the response to the later call of a pair, which shows how long the other one may take: the earlier cancellation
+    /// may have ended that too. If the tool takes long, both are cancelled at once.
     async fn end_pair(&mut self, OpenPair { tool, kept, later }: OpenPair) {
         self.await_open(&tool, SOON).await;
-        let within = if self.is_slow(&tool) { PERHAPS } else { ENDS };
-        if self.response(&later, within.saturating_sub(self.since(&later))).await.is_ok() {
+        let within = if self.slow_calls.tools.contains(&tool) { SOON } else { ENDS };
+        let is_long = self.is_long_tool(&tool);
+        if !is_long && self.response(&later, within.saturating_sub(self.since(&later))).await.is_ok() {
             let took = self.since(&later);
             drop(self.response(&kept, took + self.response_timeout(None)).await);
         } else {
             self.cancel_call(&tool, &kept).await;
             self.cancel_call(&tool, &later).await;
         }
+    }
+
+    /// Whether a call of the tool took too long, or has been open for so long that a later one is not worth its time.
+    fn is_long_tool(&self, tool: &str) -> bool {
+        self.slow_calls.long.contains(tool) || self.open_time(tool).is_some_and(|open| open >= SOON)
     }
 
     /// The time since a request was sent.
@@ -342,6 +347,7 @@ impl Peer {
     /// Cancels an open call, and notes that its tool is slow.
     async fn cancel_slow(&mut self, tool: &str, sent: &Sent) {
         self.slow_calls.tools.insert(tool.to_owned());
+        self.slow_calls.long.insert(tool.to_owned());
         self.cancel_because(sent, Some(TOO_SLOW)).await;
     }
 

@@ -126,7 +126,7 @@ impl SharedSession<'_> {
         peer = peer.keeping_slow_calls();
         for scenario in scenarios {
             peer.cancel_working().await;
-            peer.end_old_pairs().await;
+            peer.end_long_pairs().await;
             if ends_session(scenario) {
                 self.settle(&mut peer).await;
             }
