@@ -46,14 +46,47 @@ fn a_server_with_a_defect_fails_the_run() {
 
 /// A mock server and its URL.
 fn minimal_server(transport: &str) -> (Child, String) {
+    minimal_server_at("127.0.0.1:0", transport)
+}
+
+fn minimal_server_at(address: &str, transport: &str) -> (Child, String) {
     let mut server = Command::new(WORKBENCH)
-        .args(["mock", "serve", "minimal", "--transport", transport, "--listen", "127.0.0.1:0"])
+        .args(["mock", "serve", "minimal", "--transport", transport, "--listen", address])
         .stdout(Stdio::piped())
         .spawn()
         .expect("the server starts");
     let mut url = String::new();
     BufReader::new(server.stdout.take().expect("an output")).read_line(&mut url).expect("the URL");
     (server, url.trim().to_owned())
+}
+
+/// Validates the server at a URL, and runs the scenarios of clients over Unix sockets.
+#[cfg(unix)]
+#[test]
+fn servers_and_clients_are_tested_over_unix_sockets() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let socket = directory.path().join("a b.sock");
+    let (mut server, url) = minimal_server_at(&format!("unix:{}", socket.display()), "http");
+    let output = |arguments: &[&str]| {
+        let output = Command::new(WORKBENCH).args(arguments).args(["--quiet", "--format", "json"]).output();
+        serde_json::from_slice::<Run>(&output.expect("the workbench starts").stdout).expect("a run")
+    };
+    let validated = output(&["validate", "--url", &url.replace(' ', "%20")]);
+    let malformed = Command::new(WORKBENCH).args(["validate", "--quiet", "--url", "unix:///tmp/"]).output();
+    server.kill().and_then(|()| server.wait()).expect("the server ends");
+    let warned: Vec<_> = validated.cases.iter().filter(|case| case.verdict > Verdict::Passed).collect();
+    assert!(validated.passed() && warned.is_empty() && validated.cases.len() > 100, "{warned:#?}");
+    let malformed = malformed.expect("the workbench starts");
+    assert_eq!(malformed.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&malformed.stderr).contains("unix:///path/of/the/socket#/mcp"));
+    let tested = output(&[
+        "conformance",
+        "--unix-socket",
+        "http/redirect-to-another-origin",
+        "pagination/one-page@streamable-http*",
+    ]);
+    let failed: Vec<_> = tested.cases.iter().filter(|case| case.verdict != Verdict::Passed).collect();
+    assert!(failed.is_empty() && tested.cases.len() > 3, "{failed:#?}");
 }
 
 /// The address and the port of a URL.

@@ -165,12 +165,12 @@ impl Peer {
             }
             ServerTarget::Url(server) => {
                 let recorder = Arc::new(TranscriptRecorder::new(secrets(server)));
-                let headers = headers(server)?;
+                let (headers, address) = (headers(server)?, server.address()?);
                 let connection = if transport == Transport::HttpSse {
-                    PeerTransport::Sse(SsePeer::open(&server.url, headers, Arc::clone(&recorder)).await?)
+                    PeerTransport::Sse(SsePeer::open(&address, headers, Arc::clone(&recorder)).await?)
                 } else {
                     let recorder = Arc::clone(&recorder);
-                    PeerTransport::Http(HttpPeer::new(server.url.clone(), headers, !revision.is_modern(), recorder)?)
+                    PeerTransport::Http(HttpPeer::new(address, headers, !revision.is_modern(), recorder)?)
                 };
                 (recorder, connection)
             }

@@ -38,6 +38,10 @@ pub(crate) struct Args {
     /// start, and that after it.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = time_factor)]
     time_factor: TimeFactor,
+    /// Unix sockets instead of ports for servers with Streamable HTTP, whose URLs are `unix:///path/of/the/socket#/mcp`. Those
+    /// that are protected by an authorization server use ports.
+    #[arg(long)]
+    unix_socket: bool,
     /// Random seed; recorded in the report.
     #[arg(long)]
     seed: Option<u64>,
@@ -93,6 +97,7 @@ fn plan(args: &Args) -> Result<RunPlan, CommandError> {
         seed,
         jobs: args.jobs.unwrap_or_else(default_jobs),
         time_factor: args.time_factor,
+        unix_sockets: args.unix_socket,
         baseline,
     };
     Ok(RunPlan::Conformance(plan))

@@ -14,7 +14,8 @@ use crate::error::CommandError;
 /// The server: a command after `--`, or a URL.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TargetArgs {
-    /// URL of the server: Streamable HTTP, or HTTP+SSE (2024-11-05) if it supports nothing else.
+    /// URL of the server: Streamable HTTP, or HTTP+SSE (2024-11-05) if it supports nothing else; `unix:///path#/mcp` for a
+    /// Unix socket.
     #[arg(long, conflicts_with = "command")]
     url: Option<String>,
     /// HTTP header to send with every request (`Authorization: Bearer …`); redacted in recordings.
@@ -35,7 +36,7 @@ impl TargetArgs {
         header: Vec<(String, String)>,
         env: Vec<(String, String)>,
     ) -> Result<Self, CommandError> {
-        if server.starts_with("http://") || server.starts_with("https://") {
+        if ["http://", "https://", "unix://"].iter().any(|scheme| server.starts_with(scheme)) {
             return Ok(Self { url: Some(server.to_owned()), header, env: Vec::new(), command: Vec::new() });
         }
         let command = shell_words::split(server)

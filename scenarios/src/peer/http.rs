@@ -10,6 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use client::http_client::{SocketUrl, over_socket};
 use evidence::{ConnectionEvent, Direction, Http};
 use futures::{Stream, StreamExt};
 use reqwest::{
@@ -77,6 +78,8 @@ pub(super) struct Shared {
     /// Writes the names of headers as in `Mcp-Method`.
     title_case_client: reqwest::Client,
     url: Url,
+    /// Whether the server listens at a Unix socket, so that the URL has no port of its own.
+    is_socket: bool,
     secret: HeaderMap,
     recorder: Arc<TranscriptRecorder>,
     exchanges: AtomicU64,
@@ -106,17 +109,19 @@ struct BodyEnd {
 impl HttpPeer {
     /// Creates the peer without sending anything.
     pub(super) fn new(
-        url: Url,
+        address: SocketUrl,
         secret: HeaderMap,
         answers: bool,
         recorder: Arc<TranscriptRecorder>,
     ) -> Result<Self, PeerError> {
-        let client = build_client(&url)?;
-        let title_case_client = client_builder(&url).http1_title_case_headers().build();
+        let client = build_client(&address)?;
+        let title_case_client = client_builder(&address)?.http1_title_case_headers().build();
+        let SocketUrl { url, socket } = address;
         let shared = Shared {
             client,
             title_case_client: title_case_client.map_err(|source| PeerError::Client { source })?,
             url,
+            is_socket: socket.is_some(),
             secret,
             recorder,
             exchanges: AtomicU64::new(0),
@@ -135,9 +140,9 @@ impl HttpPeer {
         })
     }
 
-    /// The URL of the server.
-    pub(super) fn url(&self) -> &Url {
-        &self.shared.url
+    /// The URL of the server, unless it listens at a Unix socket.
+    pub(super) fn url(&self) -> Option<&Url> {
+        (!self.shared.is_socket).then_some(&self.shared.url)
     }
 
     /// Sets the revision header of further messages.
@@ -461,11 +466,11 @@ async fn send(request: RequestBuilder) -> reqwest::Result<reqwest::Response> {
 }
 
 /// A client that follows redirects only within an origin, since requests contain the user's headers.
-pub(super) fn build_client(url: &Url) -> Result<reqwest::Client, PeerError> {
-    client_builder(url).build().map_err(|source| PeerError::Client { source })
+pub(super) fn build_client(address: &SocketUrl) -> Result<reqwest::Client, PeerError> {
+    client_builder(address)?.build().map_err(|source| PeerError::Client { source })
 }
 
-fn client_builder(url: &Url) -> reqwest::ClientBuilder {
+fn client_builder(SocketUrl { url, socket }: &SocketUrl) -> Result<reqwest::ClientBuilder, PeerError> {
     let redirects = reqwest::redirect::Policy::custom(|attempt| {
         let first = attempt.previous().first().map(Url::origin);
         if attempt.previous().len() <= 3 && first == Some(attempt.url().origin()) {
@@ -477,7 +482,12 @@ fn client_builder(url: &Url) -> reqwest::ClientBuilder {
     let builder = client::http_client::builder().connect_timeout(CONNECT).redirect(redirects).no_proxy();
     // Each session has a client, and reading the certificates of the system takes longer than most cases. Without a
     // proxy, plain HTTP needs none.
-    if url.scheme() == "http" { builder.tls_certs_only([]) } else { builder }
+    let builder = if url.scheme() == "http" { builder.tls_certs_only([]) } else { builder };
+    match socket {
+        Some(socket) => over_socket(builder, socket)
+            .map_err(|error| PeerError::Unreachable { url: socket.display().to_string(), error }),
+        None => Ok(builder),
+    }
 }
 
 /// Replaces the session id and other credentials in records.
@@ -558,7 +568,7 @@ mod tests {
                 sleep(closes_after).await;
             }
         });
-        let client = build_client(&url).expect("a client");
+        let client = build_client(&SocketUrl { url: url.clone(), socket: None }).expect("a client");
         assert!(send(client.post(url).body("{}")).await.is_err());
         accept.abort();
         received.load(Ordering::Relaxed)
@@ -568,7 +578,7 @@ mod tests {
     fn a_header_is_recorded_as_it_is_sent() {
         let recorder = Arc::new(TranscriptRecorder::new(vec![]));
         let url = "http://127.0.0.1:1/mcp".parse().expect("a URL");
-        let peer = HttpPeer::new(url, HeaderMap::new(), false, recorder).expect("a peer");
+        let peer = HttpPeer::new(SocketUrl { url, socket: None }, HeaderMap::new(), false, recorder).expect("a peer");
         let recorded = |host: &[(&str, &str)]| {
             let headers = host.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             peer.shared.request(&Method::POST, headers, None).1.headers["host"].clone()
@@ -591,7 +601,7 @@ mod tests {
             std::future::pending::<()>().await;
         });
         let recorder = Arc::new(TranscriptRecorder::new(vec![]));
-        let peer = HttpPeer::new(url, HeaderMap::new(), false, recorder).expect("a peer");
+        let peer = HttpPeer::new(SocketUrl { url, socket: None }, HeaderMap::new(), false, recorder).expect("a peer");
         let ping = r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#.to_owned();
         let value = peer.raw_exchange(Method::POST, Headers::default(), Some(ping)).await.expect("a response");
         assert_eq!(value["body"]["id"], "a");

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use client::http_client::SocketUrl;
 use evidence::{Body, ConnectionEvent, Direction, Http};
 use reqwest::{Response, Url, header::HeaderMap};
 use tokio::task::JoinHandle;
@@ -28,6 +29,8 @@ const POST: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct SsePeer {
     url: Url,
+    /// Whether the server listens at a Unix socket.
+    is_socket: bool,
     poster: Arc<Poster>,
     reader: JoinHandle<()>,
 }
@@ -44,11 +47,12 @@ struct Poster {
 impl SsePeer {
     /// Opens the stream and waits for the endpoint.
     pub(super) async fn open(
-        url: &Url,
+        address: &SocketUrl,
         secret: HeaderMap,
         recorder: Arc<TranscriptRecorder>,
     ) -> Result<Self, PeerError> {
-        let client = build_client(url)?;
+        let client = build_client(address)?;
+        let SocketUrl { url, socket } = address;
         let unreachable = |error: String| PeerError::Unreachable { url: url.to_string(), error };
         let request = client.get(url.clone()).header("accept", "text/event-stream").headers(secret.clone());
         let sent = Http { method: Some("GET".to_owned()), path: Some(url.path().to_owned()), ..Http::default() };
@@ -66,7 +70,7 @@ impl SsePeer {
         let (found, first) = tokio::sync::oneshot::channel();
         let reader = tokio::spawn(read(response, http, url.clone(), secret, client, Arc::clone(&recorder), found));
         match tokio::time::timeout(ENDPOINT, first).await {
-            Ok(Ok(Ok(poster))) => Ok(Self { url: url.clone(), poster, reader }),
+            Ok(Ok(Ok(poster))) => Ok(Self { url: url.clone(), is_socket: socket.is_some(), poster, reader }),
             Ok(Ok(Err(error))) => Err(unreachable(error)),
             _ => {
                 reader.abort();
@@ -80,9 +84,9 @@ impl SsePeer {
         self.poster.post(text).await
     }
 
-    /// The URL of the stream.
-    pub(super) fn url(&self) -> &Url {
-        &self.url
+    /// The URL of the stream, unless the server listens at a Unix socket.
+    pub(super) fn url(&self) -> Option<&Url> {
+        (!self.is_socket).then_some(&self.url)
     }
 
     /// Sends a GET with these headers to the URL of the stream. Returns the status, and ignores the body.

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, io, path::PathBuf};
 
+use client::http_client::SocketUrl;
 use reqwest::{
     Url,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -16,7 +17,7 @@ const STDERR_LINES: usize = 20;
 pub enum ServerTarget {
     /// A command that communicates over stdio.
     Command(ServerCommand),
-    /// The URL of a Streamable HTTP endpoint, or of an HTTP+SSE stream.
+    /// The URL of a Streamable HTTP endpoint, or of an HTTP+SSE stream. It may name a Unix socket.
     Url(ServerUrl),
 }
 
@@ -50,6 +51,11 @@ pub struct ServerUrl {
 }
 
 impl ServerUrl {
+    /// The URL of requests, and the Unix socket of `unix:///path/of/the/socket#/path/of/the/endpoint`.
+    pub(super) fn address(&self) -> Result<SocketUrl, PeerError> {
+        SocketUrl::new(&self.url).map_err(|error| PeerError::Unreachable { url: self.url.to_string(), error })
+    }
+
     /// Whether the user gave authorization.
     pub(crate) fn has_authorization(&self) -> bool {
         self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))

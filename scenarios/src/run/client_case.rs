@@ -126,6 +126,8 @@ pub(super) struct CaseSetting<'r> {
     pub(super) profile: Profile,
     /// Factor of the time limits.
     pub(super) time_factor: TimeFactor,
+    /// Whether servers listen at Unix sockets.
+    pub(super) unix_sockets: bool,
     /// Executable of mcp-workbench.
     pub(super) program: &'r Path,
     pub(super) client: &'r ClientUnderTest,
@@ -160,7 +162,7 @@ fn not_applicable(scenario: &Scenario, profile: Profile) -> Option<String> {
 }
 
 async fn record(case: &Case, setting: CaseSetting<'_>, evidence: &mut Evidence) -> Result<CaseFiles, CaseError> {
-    let CaseSetting { time_factor, program, client, starts, .. } = setting;
+    let CaseSetting { time_factor, unix_sockets, program, client, starts, .. } = setting;
     let scenario = &*case.scenario;
     let directory = tempfile::Builder::new().prefix("mcp-workbench-").tempdir().map_err(CaseError::Folder)?;
     let folder = directory.path();
@@ -170,6 +172,7 @@ async fn record(case: &Case, setting: CaseSetting<'_>, evidence: &mut Evidence) 
         transport: case.transport,
         revision: case.revision,
         seed: case.seed,
+        unix_sockets,
         record: true,
     };
     let mocks = Mocks::start_case(&mock_context, scenario).await?;

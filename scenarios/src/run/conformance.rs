@@ -39,6 +39,8 @@ pub struct ConformancePlan {
     pub jobs: NonZeroUsize,
     /// Factor of the time limits of a case.
     pub time_factor: TimeFactor,
+    /// Whether servers with Streamable HTTP listen at Unix sockets, unless they are protected by an authorization server.
+    pub unix_sockets: bool,
     /// Known failures.
     pub baseline: Option<Baseline>,
 }
@@ -114,6 +116,7 @@ impl Attempt {
         let setting = CaseSetting {
             profile: self.profile,
             time_factor: self.plan.time_factor,
+            unix_sockets: self.plan.unix_sockets,
             program: &self.plan.program,
             client: &self.plan.client,
             starts: &self.starts,

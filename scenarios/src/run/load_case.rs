@@ -170,6 +170,7 @@ pub(super) async fn load_case(
         transport: case.transport,
         revision: case.revision,
         seed: case.seed,
+        unix_sockets: false,
         // Recording would slow down the measured server.
         record: false,
     };

@@ -11,7 +11,12 @@ use evidence::{
     Recorder,
     recorder::{RESERVE_BYTES, RecordError},
 };
-use mock_servers::{HttpMock, Script, SseMock, http::StartError, listen::Options, script::Wrapper};
+use mock_servers::{
+    HttpMock, Script, SseMock,
+    http::StartError,
+    listen::{Address, Options},
+    script::Wrapper,
+};
 use serde_json::{Map, Value};
 
 use super::authority::Authority;
@@ -99,6 +104,8 @@ pub(super) struct MockContext<'a> {
     pub(super) revision: Revision,
     /// Seed of the case.
     pub(super) seed: u64,
+    /// Whether servers with Streamable HTTP that need no authorization listen at Unix sockets.
+    pub(super) unix_sockets: bool,
     /// Whether frames are recorded.
     pub(super) record: bool,
 }
@@ -217,7 +224,9 @@ impl MockContext<'_> {
         let revision = self.revision.as_str();
         Ok(match self.transport {
             Transport::StreamableHttp => {
-                let mock = HttpMock::start(script.clone(), revision, self.seed, recorder).await;
+                let socket = || Address::Unix(self.folder.join(format!("server-{number}.sock")));
+                let options = if self.unix_sockets { Options::at(socket()) } else { Options::default() };
+                let mock = HttpMock::start_with(script.clone(), revision, self.seed, recorder, options).await;
                 let mock = mock.map_err(failed)?;
                 (ContractEndpoint::StreamableHttp { url: mock.url() }, RunningMock::Http(mock, record))
             }

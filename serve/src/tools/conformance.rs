@@ -90,6 +90,7 @@ pub(super) async fn run_scenarios(call: Call, arguments: Arguments) -> Result<Ru
         seed,
         jobs: arguments.jobs.unwrap_or(max_jobs).min(max_jobs),
         time_factor: TimeFactor::default(),
+        unix_sockets: false,
         baseline: None,
     };
     let finished = execute(&call, RunPlan::Conformance(plan)).await?;

@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, LazyLock, Mutex, PoisonError, Weak},
 };
 
@@ -11,7 +11,12 @@ use http::HeaderMap;
 use url::Url;
 
 use super::redirect;
-use crate::{config::HttpEndpoint, digest::Digest, error::ConnectFailure};
+use crate::{
+    config::HttpEndpoint,
+    digest::Digest,
+    error::ConnectFailure,
+    http_client::{SocketUrl, over_socket},
+};
 
 /// The address of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,23 +38,11 @@ impl Address {
         let text = endpoint.url.as_str();
         let bad = |detail: String| ConnectFailure::Config { detail };
         let url = Url::parse(text).map_err(|error| bad(format!("`{text}` is not a URL: {error}")))?;
-        match url.scheme() {
-            "http" | "https" => Ok(Self { url, socket: None, http2: endpoint.http2 }),
-            "unix" => {
-                let path = percent_encoding::percent_decode_str(url.path()).decode_utf8();
-                let path = path.map_err(|_| bad(format!("the path of `{text}` is not UTF-8")))?;
-                if url.host_str().is_some_and(|host| !host.is_empty()) || !path.starts_with('/') || path.ends_with('/')
-                {
-                    return Err(bad(format!("`{text}` does not have the form `unix:///path/of/the/socket#/mcp`")));
-                }
-                let target = url.fragment().unwrap_or("/");
-                let inner = format!("http://localhost/{}", target.trim_start_matches('/'));
-                let inner = Url::parse(&inner)
-                    .map_err(|error| bad(format!("`{text}` has an invalid endpoint path: {error}")))?;
-                Ok(Self { url: inner, socket: Some(path.into_owned().into()), http2: endpoint.http2 })
-            }
-            _ => Err(bad(format!("`{text}` is not an http, https or unix URL"))),
+        if !["http", "https", "unix"].contains(&url.scheme()) {
+            return Err(bad(format!("`{text}` is not an http, https or unix URL")));
         }
+        let SocketUrl { url, socket } = SocketUrl::new(&url).map_err(bad)?;
+        Ok(Self { url, socket, http2: endpoint.http2 })
     }
 }
 
@@ -113,23 +106,12 @@ fn build(address: &Address) -> Result<reqwest::Client, ConnectFailure> {
     // Redirects to other origins are rejected, so one URL decides about certificates.
     let mut builder = crate::http_client::builder_for(&address.url).redirect(redirect::policy());
     if let Some(socket) = &address.socket {
-        builder = over_socket(builder, socket)?;
+        builder = over_socket(builder, socket).map_err(|detail| ConnectFailure::Config { detail })?;
     }
     if address.http2 {
         builder = builder.http2_prior_knowledge();
     }
     builder.build().map_err(|error| ConnectFailure::Transport { source: error.into() })
-}
-
-#[cfg(unix)]
-fn over_socket(builder: reqwest::ClientBuilder, socket: &Path) -> Result<reqwest::ClientBuilder, ConnectFailure> {
-    Ok(builder.unix_socket(socket).no_proxy())
-}
-
-#[cfg(not(unix))]
-fn over_socket(_: reqwest::ClientBuilder, socket: &Path) -> Result<reqwest::ClientBuilder, ConnectFailure> {
-    let detail = format!("Unix sockets are not available on this system: `{}`; use an http URL", socket.display());
-    Err(ConnectFailure::Config { detail })
 }
 
 #[cfg(test)]
