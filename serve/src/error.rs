@@ -90,7 +90,7 @@ impl From<PeerError> for ToolError {
     fn from(error: PeerError) -> Self {
         let (kind, help) = match &error {
             PeerError::Start { .. } => ("spawn-failed", "check that the command is in PATH, or use an absolute path"),
-            PeerError::Silent(silent) if silent.server.starts_with("http") => {
+            PeerError::Silent(silent) if ["http", "unix:"].iter().any(|scheme| silent.server.starts_with(scheme)) => {
                 ("no-response", "check that the server runs, and that this is its URL")
             }
             PeerError::Silent(_) => (
