@@ -222,10 +222,14 @@ impl Peer {
         self.next_id
     }
 
+    /// How long the slowest response so far took; a call counts with a part of its time.
+    pub(crate) fn slowest_response(&self) -> Duration {
+        Duration::from_micros(self.slowest_us.load(Ordering::Relaxed))
+    }
+
     /// The timeout of a response: scaled with the slowest one so far, or as given.
     pub(crate) fn response_timeout(&self, given: Option<Duration>) -> Duration {
-        let slowest = Duration::from_micros(self.slowest_us.load(Ordering::Relaxed));
-        given.unwrap_or_else(|| (slowest * MARGIN).clamp(SHORTEST, LONGEST)) * self.leniency
+        given.unwrap_or_else(|| (self.slowest_response() * MARGIN).clamp(SHORTEST, LONGEST)) * self.leniency
     }
 
     /// The timeout of a case.

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, atomic::Ordering},
+    sync::Mutex,
     time::Duration,
 };
 
@@ -41,7 +41,7 @@ const SLOW: Duration = Duration::from_secs(1);
 const BEFORE_VARIANTS: Duration = Duration::from_secs(5);
 /// How long to wait for a call of a tool that stays open, since it was sent, if its end is needed.
 const SOON: Duration = Duration::from_secs(2);
-/// The same for a tool that ends.
+/// How long to wait for a call of a tool that ends, since it was sent.
 const ENDS: Duration = Duration::from_secs(10);
 /// A tool whose last call took longer is not called with other valid arguments.
 const UNHURRIED: Duration = Duration::from_millis(150);
@@ -296,9 +296,8 @@ impl Peer {
     /// may have ended that too. If the tool takes long, both are cancelled at once.
     async fn end_pair(&mut self, OpenPair { tool, kept, later }: OpenPair) {
         self.await_open(&tool, SOON).await;
-        let within = if self.slow_calls.tools.contains(&tool) { SOON } else { ENDS };
-        let is_long = self.is_long_tool(&tool);
-        if !is_long && self.response(&later, within.saturating_sub(self.since(&later))).await.is_ok() {
+        let left = ENDS.saturating_sub(self.since(&later));
+        if !self.is_long_tool(&tool) && self.response(&later, left).await.is_ok() {
             let took = self.since(&later);
             drop(self.response(&kept, took + self.response_timeout(None)).await);
         } else {
@@ -388,7 +387,7 @@ impl Peer {
         self.cancel_call(tool, sent).await;
         if sent.progress_token.is_some() {
             let since = self.since(sent);
-            let slowest = Duration::from_micros(self.slowest_us.load(Ordering::Relaxed));
+            let slowest = self.slowest_response();
             self.slow_calls.expect_late((FIRST_PROGRESS + slowest).saturating_sub(since));
         }
         self.await_cancellation().await;
