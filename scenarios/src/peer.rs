@@ -51,7 +51,7 @@ use http::PIECES;
 pub(crate) use http::{Headers, KEPT, OTHER_SESSION, SESSION, TITLE_CASE};
 use responses::find_response;
 use slow_calls::{AFTER_UNSUBSCRIBE, SlowCalls};
-pub(crate) use slow_calls::{NO_RESPONSE, OpenPair};
+pub(crate) use slow_calls::{CALL, NO_RESPONSE, OpenPair};
 use sse::SsePeer;
 use stdio::StdioPeer;
 use target::{headers, secrets};

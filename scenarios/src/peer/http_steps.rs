@@ -115,11 +115,9 @@ impl Peer {
             PeerTransport::Sse(connection) => connection.url(),
             PeerTransport::Stdio(_) => return Outcome::Skipped("the transport is not HTTP".to_owned()),
         };
-        let Some(url) = url.filter(|url| client::http_client::is_loopback(url)) else {
+        let url = url.filter(|url| client::http_client::is_loopback(url));
+        let Some(port) = url.and_then(|url| url.port_or_known_default()) else {
             return Outcome::Skipped("the server does not listen at a loopback address".to_owned());
-        };
-        let Some(port) = url.port_or_known_default() else {
-            return Outcome::Skipped("the server has no port".to_owned());
         };
         let Some(address) = other_address() else {
             return Outcome::Skipped("this machine has no other address".to_owned());

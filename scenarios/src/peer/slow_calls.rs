@@ -41,8 +41,8 @@ const SLOW: Duration = Duration::from_secs(1);
 const BEFORE_VARIANTS: Duration = Duration::from_secs(5);
 /// How long to wait for a call of a tool that stays open, since it was sent, if its end is needed.
 const SOON: Duration = Duration::from_secs(2);
-/// How long to wait for a call of a tool that ends, since it was sent.
-const ENDS: Duration = Duration::from_secs(10);
+/// Default timeout of a call.
+pub(crate) const CALL: Duration = Duration::from_secs(10);
 /// A tool whose last call took longer is not called with other valid arguments.
 const UNHURRIED: Duration = Duration::from_millis(150);
 
@@ -296,7 +296,7 @@ impl Peer {
     /// may have ended that too. If the tool takes long, both are cancelled at once.
     async fn end_pair(&mut self, OpenPair { tool, kept, later }: OpenPair) {
         self.await_open(&tool, SOON).await;
-        let left = ENDS.saturating_sub(self.since(&later));
+        let left = CALL.saturating_sub(self.since(&later));
         if !self.is_long_tool(&tool) && self.response(&later, left).await.is_ok() {
             let took = self.since(&later);
             drop(self.response(&kept, took + self.response_timeout(None)).await);
@@ -387,8 +387,8 @@ impl Peer {
         self.cancel_call(tool, sent).await;
         if sent.progress_token.is_some() {
             let since = self.since(sent);
-            let slowest = self.slowest_response();
-            self.slow_calls.expect_late((FIRST_PROGRESS + slowest).saturating_sub(since));
+            let until = FIRST_PROGRESS + self.slowest_response();
+            self.slow_calls.expect_late(until.saturating_sub(since));
         }
         self.await_cancellation().await;
         let within = if self.slow_calls.stay_open { Duration::ZERO } else { AFTER_CANCEL };

@@ -224,8 +224,11 @@ impl MockContext<'_> {
         let revision = self.revision.as_str();
         Ok(match self.transport {
             Transport::StreamableHttp => {
-                let socket = || Address::Unix(self.folder.join(format!("server-{number}.sock")));
-                let options = if self.unix_sockets { Options::at(socket()) } else { Options::default() };
+                let options = if self.unix_sockets {
+                    Options::at(Address::Unix(self.folder.join(format!("server-{number}.sock"))))
+                } else {
+                    Options::default()
+                };
                 let mock = HttpMock::start_with(script.clone(), revision, self.seed, recorder, options).await;
                 let mock = mock.map_err(failed)?;
                 (ContractEndpoint::StreamableHttp { url: mock.url() }, RunningMock::Http(mock, record))

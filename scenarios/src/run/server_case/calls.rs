@@ -12,7 +12,7 @@ use crate::{
     arguments::{ArgumentGenerator, InvalidArguments, OPTIONAL_ARGUMENT, prompt_argument},
     evidence::StepError,
     model::{ArgumentKind, CallTools, GetPrompts, Transport, User},
-    peer::{Headers, NO_RESPONSE, OpenPair, Outgoing, Peer},
+    peer::{CALL, Headers, NO_RESPONSE, OpenPair, Outgoing, Peer},
     run::ToolPolicy,
 };
 
@@ -21,8 +21,6 @@ use super::{Failure, fill, unless_closed};
 mod mirrored;
 mod pairs;
 
-/// Default timeout of a call.
-const CALL: Duration = Duration::from_secs(10);
 /// Default maximum number of tools or prompts.
 const MAX: usize = 30;
 /// Maximum number of slow tools whose calls are cancelled.
@@ -431,12 +429,12 @@ async fn call(
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {
         let has_open = peer.open_time(&planned.name).is_some();
-        let mut early = peer.response(&sent, before_cancel).await;
+        let mut response = peer.response(&sent, before_cancel).await;
         if has_open && peer.open_time(&planned.name).is_none() {
             // The earlier call that suggested a slow tool has a response now.
-            early = peer.response(&sent, slow_at_first(peer)).await;
+            response = peer.response(&sent, slow_at_first(peer)).await;
         }
-        match early {
+        match response {
             Err(error) if error.kind == "timed-out" => {
                 if step.user == Some(User::Absent) {
                     let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
