@@ -223,7 +223,7 @@ impl Peer {
     }
 
     /// How long the slowest response so far took; a call counts with a part of its time.
-    pub(crate) fn slowest_response(&self) -> Duration {
+    fn slowest_response(&self) -> Duration {
         Duration::from_micros(self.slowest_us.load(Ordering::Relaxed))
     }
 

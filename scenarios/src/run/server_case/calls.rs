@@ -140,7 +140,7 @@ async fn call_each(peer: &mut Peer, step: &CallTools, values: &[Value], policy: 
         peer.note_requests(&planned.name, received);
         // A fast call on a busy machine may have been cancelled just before its response.
         let was_fast = !peer.was_interrupted(&planned.name) || progress && before_cancel == slow;
-        if step.cancel && elapsed > unhurried(peer) && was_fast {
+        if step.cancel && elapsed > UNHURRIED && was_fast {
             (response, progress) = call(peer, step, &planned, early(elapsed)).await?;
         }
         if !step.cancel {
@@ -200,12 +200,6 @@ async fn may_take_time(
         Some(_) => peer.has_budget_for(&planned.name),
         None => peer.has_time_for(&planned.name).await,
     }
-}
-
-/// How long a call may take that is not worth a cancellation, as its response may be on its way. On a busy machine all responses
-/// take longer.
-fn unhurried(peer: &Peer) -> Duration {
-    UNHURRIED.max(peer.slowest_response() * 6)
 }
 
 /// The same as [`SLOW`] for the first calls of a step: a process may load parts of itself, and fast tools of a busy machine, whose
@@ -381,7 +375,6 @@ async fn fastest_call(
     before_cancel: Duration,
     repeated: &mut usize,
 ) -> Result<((Value, bool), Duration), StepError> {
-    let unhurried = unhurried(peer);
     let mut timed = async || {
         let began_us = peer.now_us();
         let made = call(peer, step, planned, before_cancel).await?;
@@ -389,12 +382,12 @@ async fn fastest_call(
         Ok((made, Duration::from_micros(peer.now_us() - began_us), is_open))
     };
     let (mut made, mut shortest, mut is_open) = timed().await?;
-    if !step.cancel || step.user.is_some() || *repeated == REPEATED || shortest <= unhurried {
+    if !step.cancel || step.user.is_some() || *repeated == REPEATED || shortest <= UNHURRIED {
         return Ok((made, shortest));
     }
     *repeated += 1;
     for _ in 0..2 {
-        if is_open || shortest <= unhurried {
+        if is_open || shortest <= UNHURRIED {
             break;
         }
         let duration;
