@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use client::process::subtree::ProcessEntry;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
@@ -239,8 +240,13 @@ impl Peer {
 
     /// Memory of the server's processes in KiB, if the workbench started them.
     pub(crate) async fn memory_kb(&self) -> Option<u64> {
+        Some(self.processes().await?.iter().map(ProcessEntry::resident_kb).sum())
+    }
+
+    /// The server's processes, if the workbench started them.
+    async fn processes(&self) -> Option<Vec<ProcessEntry>> {
         let PeerTransport::Stdio(connection) = &self.transport else { return None };
-        Some(connection.memory_kb().await)
+        Some(connection.processes().await)
     }
 
     /// Number of recorded frames.

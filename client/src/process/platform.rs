@@ -120,6 +120,15 @@ impl ResourceUsage {
     }
 }
 
+/// What the main thread of a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MainThread {
+    /// Whether it runs or waits for a processor.
+    pub is_runnable: bool,
+    /// How long it ran or waited for a processor since its start.
+    pub runnable: Duration,
+}
+
 /// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessEntry {
@@ -151,6 +160,12 @@ impl ProcessEntry {
     #[must_use]
     pub fn usage(&self) -> Option<ResourceUsage> {
         entries::usage(self.pid)
+    }
+
+    /// What its main thread does; `None` if it has exited, and on systems other than Linux.
+    #[must_use]
+    pub fn main_thread(&self) -> Option<MainThread> {
+        entries::main_thread(self.pid)
     }
 
     /// Stops it, unless its id was reused. A process that has exited, or belongs to another user, is ignored.

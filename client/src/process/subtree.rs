@@ -4,7 +4,7 @@
 //! such orphans are missing; [`platform`](super::platform) describes what a supervisor does about them.
 
 use super::platform;
-pub use super::platform::{ProcessEntry, ResourceUsage, descendants};
+pub use super::platform::{MainThread, ProcessEntry, ResourceUsage, descendants};
 
 /// A living process.
 #[must_use]

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use client::process::subtree::{MainThread, ProcessEntry};
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
@@ -380,6 +381,28 @@ impl Peer {
         let found = self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
         self.note_wait(sent, began_us, found.is_some());
         self.response(sent, Duration::ZERO).await
+    }
+
+    /// Waits for the response to a call that is to be cancelled. If a process of the server works after this time, it would read
+    /// a cancellation late, so the call is given time until it waits for something else.
+    pub(crate) async fn response_before_cancel(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
+        let processes = self.processes().await.unwrap_or_default();
+        let threads = || processes.iter().filter_map(ProcessEntry::main_thread).collect::<Vec<_>>();
+        let deadline = Instant::now() + within + self.response_timeout(Some(CALL));
+        let mut period = within;
+        loop {
+            let (before, began) = (threads(), Instant::now());
+            let response = self.response(sent, period).await;
+            let is_late = matches!(&response, Err(error) if error.kind == "timed-out");
+            let runnable = |threads: &[MainThread]| threads.iter().map(|thread| thread.runnable).sum::<Duration>();
+            let now = threads();
+            let worked = runnable(&now).saturating_sub(runnable(&before)) > began.elapsed() / 2;
+            let works = worked || now.iter().any(|thread| thread.is_runnable);
+            if !is_late || !works || Instant::now() > deadline {
+                return response;
+            }
+            period = within.min(UNHURRIED);
+        }
     }
 
     /// Cancels a call of a tool on purpose, and waits for a response that it should not have.

@@ -96,9 +96,9 @@ impl StdioPeer {
         self.process.lock().await.observe_in_use();
     }
 
-    /// Memory of the server and all processes below it, in KiB.
-    pub(super) async fn memory_kb(&self) -> u64 {
-        self.process.lock().await.observe().iter().map(ProcessEntry::resident_kb).sum()
+    /// The server and all processes below it.
+    pub(super) async fn processes(&self) -> Vec<ProcessEntry> {
+        self.process.lock().await.observe()
     }
 
     /// Closes the server's input and waits for its exit. Returns whether it exited, and its code.

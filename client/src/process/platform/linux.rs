@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, getppid, pidfd_open, pidfd_send_signal, set_child_subreaper};
 
 use super::{
-    Coverage, ProcessEntry, Reaped, ResourceUsage, Stop, descendants,
+    Coverage, MainThread, ProcessEntry, Reaped, ResourceUsage, Stop, descendants,
     posix::{self, Tree, Watch},
     watch_parent,
 };
@@ -95,6 +95,15 @@ pub(super) fn usage(pid: i32) -> Option<ResourceUsage> {
     Some(ResourceUsage { processes: 1, resident_kb, peak_kb, cpu, own_cpu, fds, threads })
 }
 
+/// The state is a field of proc_pid_stat(5), the times are those of proc_pid_schedstat(5), in nanoseconds.
+pub(super) fn main_thread(pid: i32) -> Option<MainThread> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+    let times = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    let mut times = times.split_ascii_whitespace().map_while(|time| time.parse().ok()).map(Duration::from_nanos);
+    Some(MainThread { is_runnable: stat.get(name_end + 2) == Some(&b'R'), runnable: times.next()? + times.next()? })
+}
+
 pub(super) fn stop(entry: &ProcessEntry, stop: Stop) -> io::Result<()> {
     let opened = Pid::from_raw(entry.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     if let Some(fd) = opened
@@ -173,6 +182,27 @@ mod tests {
     fn measures_the_memory_of_a_process() {
         let own = process(i32::try_from(std::process::id()).unwrap()).unwrap();
         assert!(own.resident_kb() > 100, "{own:?}");
+    }
+
+    #[test]
+    fn tells_a_thread_that_works_from_one_that_waits() {
+        let mut child =
+            std::process::Command::new("sh").args(["-c", "ulimit -t 60; while :; do :; done"]).spawn().unwrap();
+        let thread = || process(i32::try_from(child.id()).unwrap()).unwrap().main_thread().unwrap();
+        let first = thread();
+        let limit = std::time::Instant::now() + Duration::from_secs(20);
+        while !(thread().is_runnable && thread().runnable > first.runnable) {
+            assert!(std::time::Instant::now() < limit, "{first:?}, {:?}", thread());
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let thread = || process(i32::try_from(child.id()).unwrap()).unwrap().main_thread().unwrap();
+        while thread().is_runnable {
+            assert!(std::time::Instant::now() < limit, "{:?}", thread());
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

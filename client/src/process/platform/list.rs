@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
 
-use super::{ProcessEntry, ResourceUsage, Stop};
+use super::{MainThread, ProcessEntry, ResourceUsage, Stop};
 
 fn read(processes: ProcessesToUpdate<'_>, kind: ProcessRefreshKind) -> System {
     let mut system = System::new();
@@ -60,6 +60,11 @@ pub(super) fn resident_kb(pid: i32) -> u64 {
 
 /// The crate has neither the CPU time of children that exited nor the number of threads.
 pub(super) fn usage(_: i32) -> Option<ResourceUsage> {
+    None
+}
+
+/// The crate does not know how long a thread waited for a processor.
+pub(super) fn main_thread(_: i32) -> Option<MainThread> {
     None
 }
 

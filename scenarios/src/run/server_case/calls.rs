@@ -422,7 +422,7 @@ async fn call(
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {
         let has_open = peer.open_time(&planned.name).is_some();
-        let mut response = peer.response(&sent, before_cancel).await;
+        let mut response = peer.response_before_cancel(&sent, before_cancel).await;
         if has_open && peer.open_time(&planned.name).is_none() {
             // The earlier call that suggested a slow tool has a response now.
             response = peer.response(&sent, slow_at_first(peer)).await;
@@ -472,7 +472,7 @@ async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Du
     let kept = peer.send(call(json!(number))).await?;
     let prefix = if peer.transport() == Transport::StreamableHttp { "workbench-call-" } else { "" };
     let cancelled = peer.send(call(json!(format!("{prefix}{number}")))).await?;
-    match peer.response(&cancelled, before_cancel).await {
+    match peer.response_before_cancel(&cancelled, before_cancel).await {
         Err(error) if error.kind == "timed-out" => {
             peer.cancel_call(&planned.name, &cancelled).await;
             cancel_no_call(peer, json!({ "reason": "test" })).await?;
