@@ -308,11 +308,12 @@ impl Judge {
     }
 }
 
-/// The checks that fail because of the time of a message, or because of what other sessions do meanwhile: their calls may
-/// change a list.
-const LATE_CHECKS: [&str; 8] = [
+/// The checks that fail because of the time of a message or of an exit, or because of what other sessions do meanwhile: their
+/// calls may change a list.
+const LATE_CHECKS: [&str; 9] = [
     "cancels-no-other-request",
     "cursors-are-stable",
+    "exits-when-input-closes",
     "http-input-has-a-response",
     "last-page-has-no-cursor",
     "lists-are-independent-of-other-requests",

@@ -105,14 +105,29 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
             ping.frames(),
         );
     }
+    let mut last = last_received(transcript).filter(|last| waiting.judge(last).is_none());
     for (request, answered) in single {
         if answered {
             findings.saw(request.seq());
         } else if let Some(why) = waiting.judge(&request) {
+            if let Some(last) = last.take_if(|last| last.seq() < request.seq()) {
+                let bytes = last.json.to_string().len();
+                findings.fail(
+                    format!("the server sent nothing after {} ({bytes} bytes)", brief(last.json)),
+                    vec![last.seq()],
+                );
+            }
             findings.check(request.seq(), Err(format!("{why} to {}", brief(request.json))));
         }
     }
     findings.or_not_applicable("requests", "no request was sent")
+}
+
+/// The request after which the server sent nothing more, although others followed.
+fn last_received<'a>(transcript: &Transcript<'a>) -> Option<Message<'a>> {
+    let mut frames = transcript.evidence.frames.iter().rev();
+    let last = frames.find(|frame| !frame.from_client()).map(|frame| frame.seq);
+    transcript.requests().iter().map(|one| one.request).find(|request| Some(request.seq()) > last)
 }
 
 /// The pings that are rejected although their ids are numbers, as those of pings that have a result. Over HTTP the session may

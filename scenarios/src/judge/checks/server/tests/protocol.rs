@@ -198,6 +198,26 @@ fn a_ping_is_not_rejected_for_the_number_that_is_its_id() {
 }
 
 #[test]
+fn the_request_after_which_the_server_is_silent_is_named() {
+    let large = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "x".repeat(5_000) } });
+    let named = |talk: Talk| {
+        let CheckOutcome::Failed { observed, .. } = outcome_of("requests-are-answered", &talk) else {
+            panic!("passes")
+        };
+        let bytes = format!("({} bytes)", large.to_string().len());
+        observed.starts_with(r#"the server sent nothing after {"jsonrpc":"2.0","id":7"#) && observed.contains(&bytes)
+    };
+    let silent = || {
+        let mut talk = stdio().ask(large.clone()).ask(call("ping"));
+        talk.0.elapsed_us = 10_000_000;
+        talk
+    };
+    assert!(named(silent()));
+    assert!(!named(silent().says(json!({ "jsonrpc": "2.0", "method": "notifications/message" }))));
+    assert!(!named(lasting(silent())), "the call itself is reported");
+}
+
+#[test]
 fn a_missing_response_has_excuses() {
     let id = "requests-are-answered";
     let open = || stdio().ask(call("ping"));
