@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
+use serde_json::{Value, value::RawValue};
 
 /// Which side sent a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -43,13 +43,22 @@ pub struct Frame {
 pub enum Body {
     /// A JSON value; usually one JSON-RPC message.
     // Shared, because the evidence of a session repeats that of its scenarios.
-    Json(Arc<Value>),
+    Json(#[serde(serialize_with = "raw")] Arc<Value>),
     /// Bytes that are not JSON, decoded as UTF-8 with replacement characters.
     Text(String),
     /// An event of the connection.
     // Older evidence has `mark`.
     #[serde(alias = "mark")]
     Event(ConnectionEvent),
+}
+
+/// Serializes a value by way of its text, which code of this crate writes: development builds optimize it.
+fn raw<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    text_of(value).map_err(S::Error::custom)?.serialize(serializer)
+}
+
+fn text_of(value: &Value) -> Result<Box<RawValue>, serde_json::Error> {
+    serde_json::value::to_raw_value(value)
 }
 
 /// An event of a connection or of the server's process.

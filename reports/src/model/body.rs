@@ -3,34 +3,44 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, value::RawValue};
 
 /// A JSON value that is kept as text, because the values of a run with thousands of frames need several times as much
-/// memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FrameBody(Box<str>);
+/// memory, and are written more often than read.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct FrameBody(Box<RawValue>);
 
 impl FrameBody {
     /// The value.
     #[must_use]
     pub fn value(&self) -> Value {
         // The text was written from a value.
-        serde_json::from_str(&self.0).unwrap_or_default()
+        serde_json::from_str(self.0.get()).unwrap_or_default()
+    }
+
+    /// Its length as text, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.get().len()
     }
 }
 
 impl From<&Value> for FrameBody {
     fn from(value: &Value) -> Self {
-        Self(value.to_string().into())
+        // A value has no keys that are not text, so it can always be written.
+        Self(serde_json::value::to_raw_value(value).unwrap_or_default())
     }
 }
 
-impl Serialize for FrameBody {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.value().serialize(serializer)
+impl PartialEq for FrameBody {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
     }
 }
+
+impl Eq for FrameBody {}
 
 impl<'de> Deserialize<'de> for FrameBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

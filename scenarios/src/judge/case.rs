@@ -361,8 +361,8 @@ fn report_frame(frame: &Frame, with_headers: bool) -> ReportFrame {
     let string = |text: &str| FrameBody::from(&Value::from(truncate(text)));
     let (body, truncated) = match &frame.body {
         Body::Json(value) => {
-            let text = value.to_string();
-            if text.len() > MAX_BODY { (string(&text), true) } else { (FrameBody::from(&**value), false) }
+            let whole = FrameBody::from(&**value);
+            if whole.bytes() > MAX_BODY { (string(&value.to_string()), true) } else { (whole, false) }
         }
         Body::Text(text) => (string(text), text.len() > MAX_BODY),
         Body::Event(event) => (string(&format!("({event:?})")), false),
