@@ -43,6 +43,7 @@ mod templates;
 mod tests;
 mod tools;
 mod user_requests;
+mod waiting;
 
 pub(super) use user_requests::mixed_message;
 

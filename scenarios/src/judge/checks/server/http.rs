@@ -6,8 +6,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    jsonrpc::{first_cancellations, session_and_id},
     streams::is_endpoint,
+    waiting::{first_cancellations, session_and_id},
 };
 use crate::{
     judge::{

@@ -5,7 +5,10 @@ use std::{
     ops::Range,
 };
 
-use super::jsonrpc::{is_client_error, is_resumed, resumptions};
+use super::{
+    jsonrpc::is_resumed,
+    waiting::{is_client_error, resumptions},
+};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
