@@ -17,13 +17,13 @@ impl FrameBody {
     #[must_use]
     pub fn value(&self) -> Value {
         // The text was written from a value.
-        serde_json::from_str(self.0.get()).unwrap_or_default()
+        serde_json::from_str(self.text()).unwrap_or_default()
     }
 
-    /// Its length as text, in bytes.
+    /// The JSON text.
     #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.0.get().len()
+    pub fn text(&self) -> &str {
+        self.0.get()
     }
 }
 
@@ -36,7 +36,7 @@ impl From<&Value> for FrameBody {
 
 impl PartialEq for FrameBody {
     fn eq(&self, other: &Self) -> bool {
-        self.0.get() == other.0.get()
+        self.text() == other.text()
     }
 }
 

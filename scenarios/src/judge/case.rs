@@ -362,7 +362,7 @@ fn report_frame(frame: &Frame, with_headers: bool) -> ReportFrame {
     let (body, truncated) = match &frame.body {
         Body::Json(value) => {
             let whole = FrameBody::from(&**value);
-            if whole.bytes() > MAX_BODY { (string(&value.to_string()), true) } else { (whole, false) }
+            if whole.text().len() > MAX_BODY { (string(whole.text()), true) } else { (whole, false) }
         }
         Body::Text(text) => (string(text), text.len() > MAX_BODY),
         Body::Event(event) => (string(&format!("({event:?})")), false),

@@ -394,11 +394,13 @@ impl Peer {
             let (before, began) = (threads(), Instant::now());
             let response = self.response(sent, period).await;
             let is_late = matches!(&response, Err(error) if error.kind == "timed-out");
+            if !is_late || Instant::now() > deadline {
+                return response;
+            }
             let runnable = |threads: &[MainThread]| threads.iter().map(|thread| thread.runnable).sum::<Duration>();
             let now = threads();
             let worked = runnable(&now).saturating_sub(runnable(&before)) > began.elapsed() / 2;
-            let works = worked || now.iter().any(|thread| thread.is_runnable);
-            if !is_late || !works || Instant::now() > deadline {
+            if !worked && !now.iter().any(|thread| thread.is_runnable) {
                 return response;
             }
             period = within.min(UNHURRIED);

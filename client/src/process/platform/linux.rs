@@ -48,11 +48,15 @@ pub(in crate::process) fn all_processes() -> impl Iterator<Item = ProcessEntry> 
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(process)
 }
 
-/// The name in parentheses may contain parentheses, so fields are counted from the last one (proc_pid_stat(5)).
-fn parse(pid: i32, stat: &[u8]) -> Option<ProcessEntry> {
+/// The fields after the name. It is in parentheses and may contain some, so fields are counted from the last one
+/// (proc_pid_stat(5)).
+fn fields(stat: &[u8]) -> Option<Vec<&str>> {
     let end = stat.iter().rposition(|byte| *byte == b')')?;
-    let text = std::str::from_utf8(&stat[end + 1..]).ok()?;
-    let fields: Vec<_> = text.split_ascii_whitespace().collect();
+    Some(std::str::from_utf8(&stat[end + 1..]).ok()?.split_ascii_whitespace().collect())
+}
+
+fn parse(pid: i32, stat: &[u8]) -> Option<ProcessEntry> {
+    let fields = fields(stat)?;
     Some(ProcessEntry {
         pid,
         ppid: fields.get(1)?.parse().ok()?,
@@ -98,10 +102,10 @@ pub(super) fn usage(pid: i32) -> Option<ResourceUsage> {
 /// The state is a field of proc_pid_stat(5), the times are those of proc_pid_schedstat(5), in nanoseconds.
 pub(super) fn main_thread(pid: i32) -> Option<MainThread> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+    let is_runnable = *fields(&stat)?.first()? == "R";
     let times = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
     let mut times = times.split_ascii_whitespace().map_while(|time| time.parse().ok()).map(Duration::from_nanos);
-    Some(MainThread { is_runnable: stat.get(name_end + 2) == Some(&b'R'), runnable: times.next()? + times.next()? })
+    Some(MainThread { is_runnable, runnable: times.next()? + times.next()? })
 }
 
 pub(super) fn stop(entry: &ProcessEntry, stop: Stop) -> io::Result<()> {
@@ -122,9 +126,7 @@ fn parse_memory_kb(status: &str, name: &str) -> Option<u64> {
 
 /// CPU time without and with that of children, and number of threads.
 fn parse_times(stat: &[u8]) -> Option<(Duration, Duration, u64)> {
-    let end = stat.iter().rposition(|byte| *byte == b')')?;
-    let text = std::str::from_utf8(&stat[end + 1..]).ok()?;
-    let fields: Vec<u64> = text.split_ascii_whitespace().map(|field| field.parse().unwrap_or_default()).collect();
+    let fields: Vec<u64> = fields(stat)?.into_iter().map(|field| field.parse().unwrap_or_default()).collect();
     let time = |ticks: &[u64]| TICK * u32::try_from(ticks.iter().sum::<u64>()).unwrap_or(u32::MAX);
     // utime, stime, cutime and cstime.
     Some((time(fields.get(11..13)?), time(fields.get(11..15)?), *fields.get(17)?))
@@ -166,6 +168,8 @@ impl Tree {
 
 #[cfg(test)]
 mod tests {
+    use std::{process::Command, time::Instant};
+
     use super::*;
 
     #[test]
@@ -186,23 +190,22 @@ mod tests {
 
     #[test]
     fn tells_a_thread_that_works_from_one_that_waits() {
-        let mut child =
-            std::process::Command::new("sh").args(["-c", "ulimit -t 60; while :; do :; done"]).spawn().unwrap();
-        let thread = || process(i32::try_from(child.id()).unwrap()).unwrap().main_thread().unwrap();
-        let first = thread();
-        let limit = std::time::Instant::now() + Duration::from_secs(20);
-        while !(thread().is_runnable && thread().runnable > first.runnable) {
-            assert!(std::time::Instant::now() < limit, "{first:?}, {:?}", thread());
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let thread = || process(i32::try_from(child.id()).unwrap()).unwrap().main_thread().unwrap();
-        while thread().is_runnable {
-            assert!(std::time::Instant::now() < limit, "{:?}", thread());
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let limit = Instant::now() + Duration::from_secs(20);
+        // Waits until the main thread of a program is as expected since its start.
+        let see = |program: &mut Command, is_expected: &dyn Fn(MainThread, MainThread) -> bool| {
+            let mut child = program.spawn().unwrap();
+            let thread = || process(i32::try_from(child.id()).unwrap()).unwrap().main_thread().unwrap();
+            let first = thread();
+            while !is_expected(first, thread()) {
+                assert!(Instant::now() < limit, "{first:?}, {:?}", thread());
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+        };
+        see(Command::new("sh").args(["-c", "ulimit -t 60; while :; do :; done"]), &|first, now| {
+            now.is_runnable && now.runnable > first.runnable
+        });
+        see(Command::new("sleep").arg("60"), &|_, now| !now.is_runnable);
     }
 
     #[test]
