@@ -103,21 +103,19 @@ pub fn blocks_for_model(
             true => continue,
             false => {}
         }
-        content.extend(part(block, capabilities));
+        add_part(&mut content, block, capabilities);
     }
     if blocks.len() > MAX_BLOCKS {
         content.push(ContentPart::text(format!("[{} more blocks omitted]", blocks.len() - MAX_BLOCKS)));
     }
     let value = structured.filter(|_| !repeated).map(|value| ContentPart::Json { value: value.clone() });
-    let mut parts = Vec::with_capacity(content.len() + 1);
     if is_error {
-        let (texts, others): (Vec<_>, Vec<_>) =
-            content.into_iter().partition(|part| matches!(part, ContentPart::Text { .. }));
-        parts.extend(texts.into_iter().chain(value).chain(others));
-    } else {
-        parts.extend(value.into_iter().chain(content));
+        // Stable: only the texts move to the front.
+        content.sort_by_key(|part| !matches!(part, ContentPart::Text { .. }));
     }
-    ModelContent { parts, is_error }
+    let texts = content.partition_point(|part| is_error && matches!(part, ContentPart::Text { .. }));
+    content.splice(texts..texts, value);
+    ModelContent { parts: content, is_error }
 }
 
 /// Whether a text block contains the structured value and nothing else.
@@ -134,24 +132,21 @@ fn repeats(block: &Value, structured: &Value) -> bool {
 }
 
 /// Converts one block. An embedded resource becomes its description and its content.
-fn part(block: &Value, capabilities: ModelCapabilities) -> Vec<ContentPart> {
+fn add_part(parts: &mut Vec<ContentPart>, block: &Value, capabilities: ModelCapabilities) {
     let text = |name: &str| block.get(name).and_then(Value::as_str);
-    match text("type") {
-        Some("text") => match text("text") {
-            Some(text) => vec![ContentPart::text(text)],
-            None => vec![unknown("text", block)],
-        },
+    parts.push(match text("type") {
+        Some("text") => text("text").map_or_else(|| unknown("text", block), ContentPart::text),
         Some(kind @ ("image" | "audio")) => match text("data") {
-            Some(data) => vec![media(kind, text("mimeType").unwrap_or_default(), data, capabilities)],
-            None => vec![unknown(kind, block)],
+            Some(data) => media(kind, text("mimeType").unwrap_or_default(), data, capabilities),
+            None => unknown(kind, block),
         },
-        Some("resource_link") => vec![link(block)],
+        Some("resource_link") => link(block),
         Some("resource") => match block.get("resource").and_then(Value::as_object) {
-            Some(resource) => embedded(resource, capabilities),
-            None => vec![unknown("resource", block)],
+            Some(resource) => return parts.extend(embedded(resource, capabilities)),
+            None => unknown("resource", block),
         },
-        kind => vec![unknown(kind.unwrap_or("no type"), block)],
-    }
+        kind => unknown(kind.unwrap_or("no type"), block),
+    });
 }
 
 /// An image or a recording if the model supports it. The provider would reject the whole request for one invalid image.

@@ -30,7 +30,10 @@ pub mod tools;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use client::{
@@ -148,6 +151,8 @@ struct Inner {
     resources: Resources,
     prompts: Prompts,
     events: broadcast::Sender<HostEvent>,
+    /// Whether something received events. The channel would take a lock to tell, for each call.
+    is_observed: AtomicBool,
     requests: Mutex<Option<mpsc::Receiver<HostRequest>>>,
     closing: CancellationToken,
     following: Mutex<Option<JoinHandle<()>>>,
@@ -227,6 +232,7 @@ impl Host {
             link,
             gate,
             events,
+            is_observed: AtomicBool::new(false),
         });
         let following = tokio::spawn(event::follow(Arc::downgrade(&inner), manager.list_events(), closing));
         *lock(&inner.following) = Some(following);
@@ -266,8 +272,9 @@ impl Host {
     /// Receives all events from now on.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<HostEvent> {
-        let Inner { events, manager, closing, .. } = &*self.inner;
+        let Inner { events, manager, closing, is_observed, .. } = &*self.inner;
         let receiver = events.subscribe();
+        is_observed.store(true, Ordering::Relaxed);
         lock(&self.inner.passing)
             .get_or_insert_with(|| tokio::spawn(event::pass_on(events.clone(), manager.events(), closing.clone())));
         receiver
@@ -376,10 +383,10 @@ fn connector(options: &HostOptions, config: Arc<Mutex<Arc<HostConfig>>>) -> Arc<
 }
 
 impl Inner {
-    /// Reports an event, which is built only if there is a receiver.
+    /// Reports an event, which is built only if there was a receiver.
     fn report(&self, event: impl FnOnce() -> HostEvent) {
-        if self.events.receiver_count() > 0 {
-            // An error means that all receivers were dropped meanwhile.
+        if self.is_observed.load(Ordering::Relaxed) {
+            // An error means that all receivers were dropped.
             let _ = self.events.send(event());
         }
     }

@@ -48,7 +48,7 @@ use crate::{
     lifecycle::Remembered,
     process::{ChildProcess, Closing},
     revision::{Era, Revision, Rules, rules},
-    sandbox::SandboxState,
+    sandbox::{META, SandboxState},
     tracker::RequestTracker,
 };
 use cancellation::Cancellations;
@@ -90,6 +90,7 @@ struct Inner {
     why: String,
     child: Option<ChildProcess>,
     direct: Option<DirectCalls>,
+    /// For calls, if the server declares that they need it.
     sandbox: Option<SandboxState>,
     listing: Listing,
     calls: AtomicU64,
@@ -131,6 +132,7 @@ impl Connection {
             transport,
             why: why.clone(),
         });
+        let sandbox_of_calls = sandbox.clone().filter(|_| sandbox::is_asked_for(&tracker, META));
         let inner = Inner {
             listing: Listing::default(),
             calls: AtomicU64::new(0),
@@ -146,7 +148,7 @@ impl Connection {
             why,
             child,
             direct,
-            sandbox,
+            sandbox: sandbox_of_calls,
             cancellations,
             log_level: RwLock::default(),
             watched: Mutex::default(),
@@ -154,7 +156,7 @@ impl Connection {
         };
         let connection = Self { inner: Arc::new(inner) };
         connection.subscribe_to_changes();
-        connection.tell_of_sandbox();
+        connection.tell_of_sandbox(sandbox);
         connection
     }
 
@@ -201,7 +203,7 @@ impl Connection {
     /// The result of `initialize` or `server/discover`, as received.
     #[must_use]
     pub fn greeting(&self) -> Option<Value> {
-        self.inner.tracker.greeting()
+        self.inner.tracker.greeting().map(Arc::unwrap_or_clone)
     }
 
     /// The last lines of standard error.

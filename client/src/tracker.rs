@@ -114,7 +114,7 @@ struct TrackerState {
     server_requests: HashMap<RequestId, CustomRequest>,
     probe: Option<(RequestId, Instant)>,
     stage: Option<Stage>,
-    greeting: Option<Value>,
+    greeting: Option<Arc<Value>>,
     /// Tools whose schemas require additional headers (2026-07-28).
     header_tools: HashSet<String>,
     probe_outcome: Option<String>,
@@ -325,7 +325,7 @@ impl RequestTracker {
     }
 
     /// The raw result of `server/discover` or `initialize`.
-    pub(crate) fn greeting(&self) -> Option<Value> {
+    pub(crate) fn greeting(&self) -> Option<Arc<Value>> {
         self.state().greeting.clone()
     }
 

@@ -6,7 +6,7 @@ use client::{CallError, CallOptions, ToolResult, manager::UseError};
 use serde_json::{Value, json};
 
 use super::{
-    CallReport, Host, HostEvent, HostTool,
+    CallReport, Host, HostEvent, HostTool, lock,
     tools::{Offer, Resolved},
 };
 use crate::{
@@ -91,8 +91,13 @@ impl Host {
     ///
     /// # Errors
     /// A [`HostError`]. Unless it is [`HostError::Use`], nothing was sent.
-    pub async fn call(&self, name: &str, arguments: Value, options: CallOptions) -> Result<Called, HostError> {
-        self.call_approved_by(None, name, arguments, options).await
+    pub fn call(
+        &self,
+        name: &str,
+        arguments: Value,
+        options: CallOptions,
+    ) -> impl Future<Output = Result<Called, HostError>> + Send {
+        self.call_approved_by(None, name, arguments, options)
     }
 
     /// Like [`Self::call`], with an approver of this call alone instead of that of the host.
@@ -136,7 +141,7 @@ impl Host {
             let found = self.search_call(&arguments).map_err(HostError::Search)?;
             return Ok(self.found(&found).await);
         }
-        let Resolved { offer, seen } = self.resolve(name).await.ok_or_else(|| self.unknown_tool(name))?;
+        let Resolved { offer, seen, is_loaded } = self.resolve(name).await.ok_or_else(|| self.unknown_tool(name))?;
         let offer = &*called.insert(offer);
         if offer.fingerprint != seen {
             return Err(HostError::Stale { name: name.to_owned() });
@@ -158,7 +163,9 @@ impl Host {
             UseError::Call(CallError::Stale { .. }) => HostError::Stale { name: name.to_owned() },
             error => HostError::Use(Arc::new(error)),
         })?;
-        self.load_if_deferred(name);
+        if !is_loaded {
+            self.load(vec![name.to_owned()]);
+        }
         let content = for_model(&result, self.inner.options.capabilities);
         let (content, limit) = self.limit(content).await;
         Ok(Called { result: Some(result), content, limit, permission: Some(permission) })
@@ -172,7 +179,7 @@ impl Host {
     }
 
     fn check_policy(&self, server: &str) -> Result<(), HostError> {
-        let config = self.config();
+        let config = lock(&self.inner.config);
         let denied = |reason| HostError::NotAllowed { server: server.to_owned(), reason };
         let known = config.server_named(server).ok_or_else(|| denied("it is no longer configured".to_owned()))?;
         let decision = config.policy.decide(&known.managed.config, known.origin);

@@ -265,6 +265,8 @@ pub(super) struct Resolved {
     pub(super) offer: Arc<Offer>,
     /// The definition that the model has, if it was shown.
     pub(super) seen: Fingerprint,
+    /// Whether the model has it.
+    pub(super) is_loaded: bool,
 }
 
 impl Host {
@@ -384,7 +386,9 @@ impl Host {
         let state = lock(&self.inner.tools);
         let offer = Arc::clone(state.offers.get(name)?);
         let seen = state.seen.get(name).copied().unwrap_or(offer.fingerprint);
-        Some(Resolved { offer, seen })
+        let is_shown = state.deferred.as_ref().is_some_and(|deferred| !deferred.contains(name));
+        let is_loaded = is_shown || state.loaded.contains(name);
+        Some(Resolved { offer, seen, is_loaded })
     }
 
     /// The first error of a server that could have a tool of this name, and the most similar name.
@@ -417,17 +421,6 @@ impl Host {
     #[must_use]
     pub fn loaded(&self) -> BTreeSet<String> {
         lock(&self.inner.tools).loaded.clone()
-    }
-
-    /// Loads a tool that was called, unless the model has its definition.
-    pub(super) fn load_if_deferred(&self, name: &str) {
-        let is_known = {
-            let state = lock(&self.inner.tools);
-            state.loaded.contains(name) || state.deferred.as_ref().is_some_and(|deferred| !deferred.contains(name))
-        };
-        if !is_known {
-            self.load(vec![name.to_owned()]);
-        }
     }
 
     /// Loads deferred tools, and returns those of these names that exist.

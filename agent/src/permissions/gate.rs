@@ -116,15 +116,15 @@ impl GateOutcome {
 pub struct ExplanationCache(Mutex<Option<(Arc<Permissions>, Arc<Explanation>)>>);
 
 impl ExplanationCache {
-    fn explain(&self, permissions: Arc<Permissions>, target: &PermissionTarget<'_>) -> Arc<Explanation> {
+    fn explain(&self, permissions: &Arc<Permissions>, target: &PermissionTarget<'_>) -> Arc<Explanation> {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((rules, explanation)) = &*cached
-            && Arc::ptr_eq(rules, &permissions)
+            && Arc::ptr_eq(rules, permissions)
         {
             return Arc::clone(explanation);
         }
         let explanation = Arc::new(permissions.explain(target));
-        *cached = Some((permissions, Arc::clone(&explanation)));
+        *cached = Some((Arc::clone(permissions), Arc::clone(&explanation)));
         explanation
     }
 }
@@ -172,7 +172,8 @@ impl Gate {
     /// The decision of the rules, without approval.
     #[must_use]
     pub fn explain(&self, target: &PermissionTarget<'_>) -> Explanation {
-        self.permissions().explain(target)
+        let permissions = Arc::clone(&self.state().permissions);
+        permissions.explain(target)
     }
 
     /// Authorizes a call, with approval by the user if necessary. Dropping the future withdraws the approval request unless
@@ -192,7 +193,7 @@ impl Gate {
         arguments: &Value,
     ) -> GateOutcome {
         let target = PermissionTarget::Tool { server, tool };
-        let explanation = cache.explain(self.permissions(), &target);
+        let explanation = cache.explain(&self.state().permissions, &target);
         if explanation.decision != PermissionDecision::Ask {
             let allowed = explanation.decision == PermissionDecision::Allow;
             return GateOutcome { allowed, explanation, response: None, remembered: false };
@@ -213,7 +214,7 @@ impl Gate {
             self.with_session(|session| session.remember(server, tool.name(), tool.fingerprint(), response));
         }
         // The rules may have changed meanwhile; a new deny rule wins.
-        let explanation = cache.explain(self.permissions(), &target);
+        let explanation = cache.explain(&self.state().permissions, &target);
         let denied = explanation.decision == PermissionDecision::Deny;
         let allowed = !denied && response.as_ref().is_some_and(|response| response.choice.allows());
         GateOutcome { allowed, explanation, response: if denied { None } else { response }, remembered: false }
@@ -232,10 +233,6 @@ impl Gate {
         let request = self.approver.request(ApprovalRequest::new(server, tool, arguments, why)).shared();
         state.pending.extend(request.downgrade().map(|request| (key, request)));
         request
-    }
-
-    fn permissions(&self) -> Arc<Permissions> {
-        Arc::clone(&self.state().permissions)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

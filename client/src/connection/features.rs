@@ -1,6 +1,6 @@
 //! Resources, prompts, completion, logging and ping. Results are returned as received.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -129,10 +129,10 @@ impl Connection {
     fn require_capability(&self, method: &str) -> Result<(), CallError> {
         let Some(capability) = capability_of(method, self.revision()) else { return Ok(()) };
         let pointer = format!("/capabilities/{}", capability.replace('.', "/"));
-        let is_declared = |greeting: Value| {
+        let is_declared = |greeting: Arc<Value>| {
             greeting.pointer(&pointer).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
         };
-        match self.greeting().is_some_and(is_declared) {
+        match self.inner.tracker.greeting().is_some_and(is_declared) {
             true => Ok(()),
             false => Err(CallError::NotDeclared { capability: capability.to_owned() }),
         }

@@ -233,17 +233,23 @@ impl Connection {
 
     /// Rejects a call whose caller knows an outdated version, before anything is sent.
     pub(crate) async fn check_view(&self, tool: &str, seen: Option<Fingerprint>) -> Result<(), CallError> {
-        if seen.is_some() && self.is_stale() {
-            // If the list cannot be read, the old one is used. The failure was reported as an event.
-            if let Err(error) = self.list_tools().await {
-                tracing::debug!(%error, "checking against the old list");
+        let changes = seen.map(|_| self.inner.tracker.tool_changes());
+        {
+            let state = self.inner.listing.state();
+            if changes.is_none_or(|changes| changes == state.as_of) {
+                return state.check(tool, seen);
             }
+        }
+        // If the list cannot be read, the old one is used. The failure was reported as an event.
+        if let Err(error) = self.list_tools().await {
+            tracing::debug!(%error, "checking against the old list");
         }
         self.inner.listing.state().check(tool, seen)
     }
 
     /// Whether the server declares tools.
     fn declares_tools(&self) -> bool {
-        self.greeting().is_some_and(|greeting| greeting.pointer("/capabilities/tools").is_some_and(Value::is_object))
+        let greeting = self.inner.tracker.greeting();
+        greeting.is_some_and(|greeting| greeting.pointer("/capabilities/tools").is_some_and(Value::is_object))
     }
 }

@@ -12,20 +12,23 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::Connection;
-use crate::sandbox::{CAPABILITY, META, UPDATE};
+use crate::{
+    sandbox::{CAPABILITY, META, SandboxState, UPDATE},
+    tracker::RequestTracker,
+};
 
 impl Connection {
-    /// Sends the sandbox state now and after each change.
-    pub(super) fn tell_of_sandbox(&self) {
-        let Some(sandbox) = self.inner.sandbox.as_ref().filter(|_| self.is_asked_for(CAPABILITY)) else { return };
+    /// Sends the sandbox state now and after each change, if the server declares that it needs it.
+    pub(super) fn tell_of_sandbox(&self, sandbox: Option<SandboxState>) {
+        let tracker = &self.inner.tracker;
+        let Some(sandbox) = sandbox.filter(|_| is_asked_for(tracker, CAPABILITY)) else { return };
         let limit = self.timeouts().request;
-        tokio::spawn(send_updates(self.inner.peer.clone(), sandbox.watch(), limit, self.inner.tracker.closed.clone()));
+        tokio::spawn(send_updates(self.inner.peer.clone(), sandbox.watch(), limit, tracker.closed.clone()));
     }
 
     /// Adds the sandbox state to the parameters of a call.
     pub(crate) fn add_sandbox(&self, params: &mut Map<String, Value>) {
-        let Some(sandbox) = self.inner.sandbox.as_ref().filter(|_| self.is_asked_for(META)) else { return };
-        let state = sandbox.now();
+        let Some(state) = self.inner.sandbox.as_ref().map(SandboxState::now) else { return };
         if state.is_null() {
             return;
         }
@@ -34,11 +37,12 @@ impl Connection {
             meta.insert(META.to_owned(), state);
         }
     }
+}
 
-    fn is_asked_for(&self, capability: &str) -> bool {
-        let declared = |greeting: Value| greeting.get("capabilities")?.get("experimental")?.get(capability).cloned();
-        self.greeting().and_then(declared).is_some()
-    }
+/// Whether the server declares an experimental capability.
+pub(super) fn is_asked_for(tracker: &RequestTracker, capability: &str) -> bool {
+    let greeting = tracker.greeting();
+    greeting.is_some_and(|greeting| greeting["capabilities"]["experimental"].get(capability).is_some())
 }
 
 async fn send_updates(

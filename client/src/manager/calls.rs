@@ -58,7 +58,7 @@ impl Manager {
         options: CallOptions,
     ) -> Result<ToolResult, UseError> {
         let server = self.server(name).inspect_err(|error| call::count(name, tool, error.kind()))?;
-        if !server.spec().tools.allows(tool) {
+        if !server.allows(tool) {
             let rejected = UseError::ToolDisabled { server: name.to_owned(), tool: tool.to_owned() };
             call::count(name, tool, rejected.kind());
             return Err(rejected);

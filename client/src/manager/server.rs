@@ -107,12 +107,21 @@ impl Server {
     }
 
     pub(super) fn spec(&self) -> Arc<ManagedServer> {
-        Arc::clone(&self.spec.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.locked_spec())
+    }
+
+    /// Whether a tool may be called.
+    pub(super) fn allows(&self, tool: &str) -> bool {
+        self.locked_spec().tools.allows(tool)
+    }
+
+    fn locked_spec(&self) -> MutexGuard<'_, Arc<ManagedServer>> {
+        self.spec.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Applies settings that do not affect the connection.
     pub(super) fn adopt(&self, spec: ManagedServer) {
-        *self.spec.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(spec);
+        *self.locked_spec() = Arc::new(spec);
     }
 
     pub(super) fn status(&self) -> Status {

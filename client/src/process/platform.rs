@@ -127,6 +127,8 @@ pub struct MainThread {
     pub is_runnable: bool,
     /// How long it ran or waited for a processor since its start.
     pub runnable: Duration,
+    /// How long it ran since its start.
+    pub ran: Duration,
 }
 
 /// A process.

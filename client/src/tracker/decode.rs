@@ -1,5 +1,7 @@
 //! Decodes bytes to messages.
 
+use std::sync::Arc;
+
 use rmcp::model::{
     CustomRequest, CustomResult, DiscoverResult, EmptyResult, ErrorCode, ErrorData, InitializeResult, ListToolsResult,
     NumberOrString, RequestId, ServerJsonRpcMessage, ServerResult, Tool,
@@ -187,7 +189,7 @@ impl RequestTracker {
         }
         match serde_json::from_value::<InitializeResult>(result.clone()) {
             Ok(typed) => {
-                self.state().greeting = Some(result);
+                self.state().greeting = Some(Arc::new(result));
                 ServerJsonRpcMessage::response(ServerResult::InitializeResult(typed), id)
             }
             Err(error) => {
@@ -204,7 +206,7 @@ impl RequestTracker {
         match serde_json::from_value::<DiscoverResult>(result.clone()) {
             Ok(typed) => {
                 self.note_probe("the server supports `server/discover`");
-                self.state().greeting = Some(result);
+                self.state().greeting = Some(Arc::new(result));
                 ServerJsonRpcMessage::response(ServerResult::DiscoverResult(typed), id)
             }
             // A legacy server may respond with anything to an unknown method.

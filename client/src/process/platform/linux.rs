@@ -105,7 +105,8 @@ pub(super) fn main_thread(pid: i32) -> Option<MainThread> {
     let is_runnable = *fields(&stat)?.first()? == "R";
     let times = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
     let mut times = times.split_ascii_whitespace().map_while(|time| time.parse().ok()).map(Duration::from_nanos);
-    Some(MainThread { is_runnable, runnable: times.next()? + times.next()? })
+    let (ran, waited) = (times.next()?, times.next()?);
+    Some(MainThread { is_runnable, runnable: ran + waited, ran })
 }
 
 pub(super) fn stop(entry: &ProcessEntry, stop: Stop) -> io::Result<()> {
