@@ -37,11 +37,14 @@ mod sse;
 mod stdio;
 mod target;
 mod transcript;
+mod work;
 
 pub(crate) use discovery::{Discovery, FailedHandshake, discover, discover_older};
 pub use discovery::{DiscoveryOptions, ProbeResult, ServerIdentity};
 pub use events::{EventParser, ServerEvent};
 pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer};
+pub(crate) use work::ExtraTime;
+pub use work::VainWork;
 
 pub(crate) use transcript::same_text;
 
@@ -93,6 +96,10 @@ pub(crate) struct Peer {
     /// Shortest timeout of the first response after the handshake; without a handshake it includes the start of the process.
     startup: Duration,
     slow_calls: SlowCalls,
+    /// Processor time for which the run waited in vain for a server that works.
+    vain_work: VainWork,
+    /// How long it waited longer than its timeouts, because the server worked.
+    extra_time: ExtraTime,
     /// The kinds of requests that had no response in time.
     unanswered: Mutex<BTreeSet<String>>,
     /// The names of the tools that the server listed so far.
@@ -187,6 +194,8 @@ impl Peer {
             leniency: 1,
             startup: Duration::ZERO,
             slow_calls: SlowCalls::default(),
+            vain_work: VainWork::default(),
+            extra_time: ExtraTime::default(),
             unanswered: Mutex::default(),
             listed: BTreeSet::new(),
             open: BTreeMap::new(),
@@ -418,7 +427,9 @@ impl Peer {
         let since = self.recorder.received();
         let text = String::from_utf8_lossy(bytes);
         let exchange = match &self.transport {
-            PeerTransport::Stdio(connection) => connection.send_pieces(bytes, pieces).await.map(|()| None),
+            PeerTransport::Stdio(connection) => {
+                self.written(connection.send_pieces(bytes, pieces)).await.map(|()| None)
+            }
             PeerTransport::Http(connection) => {
                 let mut headers = self.raw_headers(&text);
                 headers.insert(PIECES.to_owned(), pieces.to_string());
@@ -500,6 +511,12 @@ impl Peer {
         self.next_id - 1
     }
 
+    /// Writes to the server, which may be busy.
+    async fn written(&self, writing: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+        let written = self.while_working(stdio::WRITE, None, writing).await;
+        written.unwrap_or_else(|| Err("the server does not read its input".to_owned()))
+    }
+
     async fn post(
         &self,
         message: &Value,
@@ -508,7 +525,7 @@ impl Peer {
     ) -> Result<Option<u64>, StepError> {
         let text = stdio::line(message);
         let posted = match &self.transport {
-            PeerTransport::Stdio(connection) => connection.send(&text).await.map(|()| None),
+            PeerTransport::Stdio(connection) => self.written(connection.send(&text)).await.map(|()| None),
             PeerTransport::Http(connection) => Ok(Some(connection.post(text.into(), headers, lost_after))),
             PeerTransport::Sse(connection) => connection.post(&text).await.map(|()| None),
         };

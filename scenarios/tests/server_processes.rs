@@ -10,7 +10,7 @@ use mcp_workbench_scenarios::{
     judge::judge,
     load,
     model::{Revision, Transport},
-    peer::{PeerError, ProbeResult, ServerCommand, ServerIdentity, ServerTarget},
+    peer::{PeerError, ProbeResult, ServerCommand, ServerIdentity, ServerTarget, VainWork},
     run::{
         FinishedRun, RunDirectory, RunError, RunPlan, ToolPolicy, ValidatePlan,
         server_case::{Timeouts, applies, run_server_cases},
@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         trial("a_silent_server_costs_its_own_time_and_no_more", a_silent_server_costs_its_own_time_and_no_more),
         trial("an_error_without_an_id_ends_the_wait", an_error_without_an_id_ends_the_wait),
         trial("a_server_without_a_handshake_may_start_slowly", a_server_without_a_handshake_may_start_slowly),
+        trial("a_server_that_works_has_more_time", a_server_that_works_has_more_time),
         trial(
             "a_scenario_continues_the_session_of_another_one_that_declared_the_same",
             a_scenario_continues_the_session_of_another_one_that_declared_the_same,
@@ -111,6 +112,7 @@ fn facts() -> ProbeResult {
         answered_otherwise: [].into(),
         notes: Vec::new(),
         startup: Duration::ZERO,
+        vain_work: VainWork::default(),
     }
 }
 
@@ -233,6 +235,40 @@ async fn an_error_without_an_id_ends_the_wait() {
     assert!(matches!(&evidence.steps[1].outcome, Outcome::Error(error) if error.kind == "timed-out"));
     assert!(matches!(&evidence.steps[2].outcome, Outcome::Value(_)), "{:?}", evidence.steps);
     assert!(evidence.elapsed_us < 30_000_000, "{} us", evidence.elapsed_us);
+}
+
+/// The tool is done when a file exists. Until then its server works, or waits in another process.
+async fn a_server_that_works_has_more_time() {
+    let case =
+        scenario("limit: 3s\nsteps: [{ request: { method: tools/call, params: { name: build }, within: 2s } }]\n");
+    let run = async |work: &str, spent: Duration| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let done = directory.path().join("done");
+        let call = format!("*tools/call*) {}; printf", work.replace("DONE", &done.display().to_string()));
+        let text = r#"'{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\n' "$id" ;;"#;
+        let script = GOOD.replace("*'\"method\":\"ping\"'*)", &format!("{call} {text} *'\"method\":\"ping\"'*)"));
+        let facts = facts();
+        facts.vain_work.add(spent);
+        let (timeouts, policy) = (Timeouts { startup: STARTUP, leniency: 1 }, ToolPolicy::default());
+        let (server, cases) = (server(&script), [Arc::new(case.clone())]);
+        let finishing = async {
+            tokio::time::sleep(Duration::from_millis(3_500)).await;
+            std::fs::write(&done, "").expect("a file");
+        };
+        let running = run_server_cases(&server, &cases, &facts, Revision::V2025_11_25, timeouts, &policy);
+        let (evidence, ()) = tokio::join!(running, finishing);
+        evidence[0].steps[1].outcome.clone()
+    };
+    let works = "while ! [ -e DONE ]; do :; done";
+    let (done, idle, spent) = tokio::join!(
+        run(works, Duration::ZERO),
+        run("tail -f /dev/null & wait $!", Duration::ZERO),
+        run(works, Duration::from_secs(60)),
+    );
+    assert!(matches!(&done, Outcome::Value(_)), "{done:?}");
+    for late in [idle, spent] {
+        assert!(matches!(&late, Outcome::Error(error) if error.kind == "timed-out"), "{late:?}");
+    }
 }
 
 async fn a_server_without_a_handshake_may_start_slowly() {

@@ -14,14 +14,15 @@ use crate::{
 };
 
 use super::{
-    FinishedPeer, Outgoing, Peer, PeerError, PeerTransport, ServerTarget, SilentServer, failure, handshake, rpc_error,
+    FinishedPeer, Outgoing, Peer, PeerError, PeerTransport, ServerTarget, SilentServer, VainWork, failure, handshake,
+    rpc_error,
 };
 
 /// The error of a server that finds headers and body different (2026-07-28, basic/transports/streamable-http#server-validation).
 const HEADER_MISMATCH: i64 = -32020;
 
 /// Transport, revisions and capabilities of a server.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct ProbeResult {
     /// The transport.
     pub transport: Transport,
@@ -37,6 +38,8 @@ pub struct ProbeResult {
     pub notes: Vec<String>,
     /// Time from the start of the server, or from the first request to a URL, to its first response.
     pub startup: Duration,
+    /// Processor time for which the run waited in vain for a server that works.
+    pub vain_work: VainWork,
 }
 
 /// Name, version and capabilities of a server in one revision.
@@ -166,6 +169,7 @@ async fn discover_over(
         answered_otherwise: BTreeMap::new(),
         notes: Vec::new(),
         startup: Duration::ZERO,
+        vain_work: VainWork::default(),
     };
     let found = Discovery { result, sessions: Vec::new(), failed: None, needs_token_in: None, older: Vec::new() };
     let mut search = Search { target, transport, found, lost: Vec::new() };

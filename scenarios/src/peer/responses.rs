@@ -86,7 +86,12 @@ impl Peer {
         find: impl Fn(&State) -> Option<T>,
     ) -> Option<T> {
         let first = |state: &State| find(state).map(Some).or_else(|| is_nameless(state).then_some(None));
-        match self.recorder.wait(within, first).await {
+        let found = if within < SHORTEST {
+            self.recorder.wait(within, first).await
+        } else {
+            self.while_working(within, None, self.recorder.search(first)).await.flatten()
+        };
+        match found {
             Some(None) => self.recorder.wait(UNANSWERED * self.leniency, find).await,
             found => found.flatten(),
         }

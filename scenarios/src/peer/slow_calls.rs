@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use client::process::subtree::{MainThread, ProcessEntry};
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
@@ -247,8 +246,8 @@ impl Peer {
         if !is_late || is_nameless(&self.recorder.lock()) {
             return first;
         }
-        // A server that works on one request at a time gets the others after this call.
-        if self.slow_calls.stay_open && self.responds(BRIEF).await {
+        // A server that works on one request at a time gets the others after this call. The request shows that in a repetition too.
+        if self.responds(BRIEF).await && self.slow_calls.stay_open {
             self.slow_calls.note(sent, false);
             self.slow_calls.open.push(OpenCall { tool: tool.to_owned(), sent: sent.clone(), deadline });
             return Err(failure("timed-out", "the response is awaited until the end of the session"));
@@ -378,7 +377,8 @@ impl Peer {
             let works = !is_fast && self.is_long(state, sent);
             (find_response(state, sent).is_some() || works).then_some(())
         };
-        let found = self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let found = self.while_working(left, None, self.recorder.search(found)).await;
         self.note_wait(sent, began_us, found.is_some());
         self.response(sent, Duration::ZERO).await
     }
@@ -386,25 +386,10 @@ impl Peer {
     /// Waits for the response to a call that is to be cancelled. If a process of the server works after this time, it would read
     /// a cancellation late, so the call is given time until it waits for something else.
     pub(crate) async fn response_before_cancel(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
-        let processes = self.processes().await.unwrap_or_default();
-        let threads = || processes.iter().filter_map(ProcessEntry::main_thread).collect::<Vec<_>>();
-        let deadline = Instant::now() + within + self.response_timeout(Some(CALL));
-        let mut period = within;
-        loop {
-            let (before, began) = (threads(), Instant::now());
-            let response = self.response(sent, period).await;
-            let is_late = matches!(&response, Err(error) if error.kind == "timed-out");
-            if !is_late || Instant::now() > deadline {
-                return response;
-            }
-            let runnable = |threads: &[MainThread]| threads.iter().map(|thread| thread.runnable).sum::<Duration>();
-            let now = threads();
-            let worked = runnable(&now).saturating_sub(runnable(&before)) > began.elapsed() / 2;
-            if !worked && !now.iter().any(|thread| thread.is_runnable) {
-                return response;
-            }
-            period = within.min(UNHURRIED);
-        }
+        let before = self.work().await;
+        let found = |state: &State| find_response(state, sent).map(|_| ());
+        self.while_working(within, before, self.recorder.search(found)).await;
+        self.response(sent, Duration::ZERO).await
     }
 
     /// Cancels a call of a tool on purpose, and waits for a response that it should not have.
@@ -482,7 +467,7 @@ impl Peer {
             let found = |state: &State| {
                 (find_response(state, &sent).is_some() || has_nameless_error(state, &sent)).then_some(())
             };
-            self.recorder.wait(timeout.saturating_sub(since), found).await;
+            self.while_working(timeout.saturating_sub(since), None, self.recorder.search(found)).await;
         }
         if let Some(until) = late_until {
             sleep_until(until).await;

@@ -30,7 +30,7 @@ const LATER_SILENCE: Duration = Duration::from_millis(20);
 /// Number of bytes of standard error to keep, from its end.
 const MAX_STDERR: usize = 8 << 10;
 /// Timeout of writing a message.
-const WRITE: Duration = Duration::from_secs(5);
+pub(super) const WRITE: Duration = Duration::from_secs(5);
 /// Pause between the pieces of a message.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
 /// How long to wait for the last lines of a process that has exited.
@@ -150,15 +150,7 @@ impl StdioPeer {
 }
 
 async fn write(input: &Input, text: &str) -> Result<(), String> {
-    write_bytes(
-        input.lock().await.as_mut(),
-        format!(
-            "{text}
-"
-        )
-        .as_bytes(),
-    )
-    .await
+    write_bytes(input.lock().await.as_mut(), format!("{text}\n").as_bytes()).await
 }
 
 async fn write_bytes(stdin: Option<&mut ChildStdin>, bytes: &[u8]) -> Result<(), String> {
@@ -167,11 +159,7 @@ async fn write_bytes(stdin: Option<&mut ChildStdin>, bytes: &[u8]) -> Result<(),
         stdin.write_all(bytes).await?;
         stdin.flush().await
     };
-    match tokio::time::timeout(WRITE, written).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(cause)) => Err(format!("cannot write to the server: {cause}")),
-        Err(_) => Err("the server does not read its input".to_owned()),
-    }
+    written.await.map_err(|cause| format!("cannot write to the server: {cause}"))
 }
 
 async fn read(mut stdout: ChildStdout, modern: bool, recorder: Arc<TranscriptRecorder>, input: Input) {
@@ -228,7 +216,7 @@ async fn receive(found: Vec<Output>, modern: bool, recorder: &TranscriptRecorder
         for request in recorder.message(CONNECTION, value, None).iter().filter(|_| !modern) {
             let Some(reply) = recorder.answer_to(request).map(|reply| reply.to_string()) else { continue };
             recorder.sent(CONNECTION, &reply, None);
-            let _ = write(input, &reply).await;
+            let _ = tokio::time::timeout(WRITE, write(input, &reply)).await;
         }
     }
 }

@@ -241,19 +241,21 @@ impl TranscriptRecorder {
 
     /// Waits until `find` returns a value; `None` after the timeout.
     pub(super) async fn wait<T>(&self, within: Duration, find: impl Fn(&State) -> Option<T>) -> Option<T> {
+        tokio::time::timeout(within, self.search(find)).await.ok().flatten()
+    }
+
+    /// Waits for what `find` finds.
+    pub(super) async fn search<T>(&self, find: impl Fn(&State) -> Option<T>) -> Option<T> {
         let mut changes = self.changed.subscribe();
-        let search = async {
-            loop {
-                changes.borrow_and_update();
-                if let Some(found) = find(&self.lock()) {
-                    return Some(found);
-                }
-                if changes.changed().await.is_err() {
-                    return None;
-                }
+        loop {
+            changes.borrow_and_update();
+            if let Some(found) = find(&self.lock()) {
+                return Some(found);
             }
-        };
-        tokio::time::timeout(within, search).await.ok().flatten()
+            if changes.changed().await.is_err() {
+                return None;
+            }
+        }
     }
 
     /// Number of recorded frames.

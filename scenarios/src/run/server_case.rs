@@ -11,14 +11,14 @@ use std::{
 };
 
 use evidence::{Direction, Frame};
-use futures::FutureExt as _;
+use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tokio::{sync::Semaphore, time::Instant};
 
 use crate::{
     evidence::{Evidence, Outcome, StepError, StepOutcome},
     model::{Revision, Scenario, ServerStep, SessionUse, Subject},
-    peer::{FinishedPeer, Peer, PeerError, ProbeResult, ServerTarget, failure},
+    peer::{ExtraTime, FinishedPeer, Peer, PeerError, ProbeResult, ServerTarget, failure},
     plan::{limit_of, revisions_of, transports_of},
     run::ToolPolicy,
 };
@@ -115,7 +115,7 @@ pub async fn run_server_cases(
                     });
                 }
                 let peer = peer.numbered_for(&first.scenario).with_leniency(timeouts.leniency);
-                let peer = peer.declaring(first.capabilities.clone());
+                let peer = peer.counting_in(&probe_result.vain_work).declaring(first.capabilities.clone());
                 collected.extend(converse(peer, first, others, probe_result, timeouts.startup, policy).await);
             }
             Err(error) => collected.push(unstarted(first, probe_result, revision, &error)),
@@ -267,7 +267,8 @@ async fn take_steps(
     outcomes: &mut Vec<StepOutcome>,
 ) -> bool {
     let (all, limit) = (scenario.steps.server(), peer.limit(limit_of(scenario)));
-    let deadline = Instant::now() + limit;
+    let extra = peer.extra_time().clone();
+    let deadline = Instant::now() + limit - extra.so_far();
     let mut values = vec![Value::Null; all.len()];
     for (index, step) in all.iter().enumerate() {
         let began_us = peer.now_us();
@@ -277,10 +278,10 @@ async fn take_steps(
             continue;
         }
         // On the heap: the futures of all steps are large, and runs are started deep in other futures.
-        let taken = tokio::time::timeout_at(deadline, steps::take(peer, step, &values, policy).boxed()).await;
-        let timed_out = taken.is_err();
+        let taken = within_limit(deadline, &extra, steps::take(peer, step, &values, policy).boxed()).await;
+        let timed_out = taken.is_none();
         let outcome = taken
-            .unwrap_or_else(|_| Outcome::Error(failure("timed-out", format!("the case has a timeout of {limit:?}"))));
+            .unwrap_or_else(|| Outcome::Error(failure("timed-out", format!("the case has a timeout of {limit:?}"))));
         let outcome = match outcome {
             Outcome::Value(value) => {
                 values[index] = value.clone();
@@ -294,6 +295,21 @@ async fn take_steps(
         }
     }
     false
+}
+
+/// The result of a step, unless it takes longer than its case may. The extra time does not count.
+async fn within_limit(deadline: Instant, extra: &ExtraTime, mut step: BoxFuture<'_, Outcome>) -> Option<Outcome> {
+    let mut given = extra.so_far();
+    loop {
+        if let Ok(outcome) = tokio::time::timeout_at(deadline + given, &mut step).await {
+            return Some(outcome);
+        }
+        let so_far = extra.so_far();
+        if so_far == given {
+            return None;
+        }
+        given = so_far;
+    }
 }
 
 fn unstarted(scenario: &Scenario, probe_result: &ProbeResult, revision: Revision, error: &PeerError) -> Evidence {

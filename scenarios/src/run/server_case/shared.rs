@@ -41,6 +41,8 @@ pub(crate) struct SharedEvidence {
     pub(crate) scenarios: Vec<Evidence>,
     /// Of the whole session. If the server ended a session, it has the frames of all.
     pub(crate) whole: Evidence,
+    /// How long responses were awaited after their timeouts, because the server worked.
+    extra: Duration,
 }
 
 impl SharedSession<'_> {
@@ -72,7 +74,7 @@ impl SharedSession<'_> {
     /// is busy.
     async fn run_sessions(&self, mut peer: Peer, all: &[Arc<Scenario>], mut busy: BusyNotice) -> SharedEvidence {
         let whole = Evidence::without_records("", self.facts.transport, self.revision);
-        let mut collected = SharedEvidence { scenarios: Vec::new(), whole };
+        let mut collected = SharedEvidence { scenarios: Vec::new(), whole, extra: Duration::ZERO };
         for session in 1..=MAX_SESSIONS {
             let rest = &all[collected.scenarios.len()..];
             let next_id = self.run_session(peer, rest, &mut collected, &mut busy).await;
@@ -81,7 +83,7 @@ impl SharedSession<'_> {
                 return collected;
             }
             let opened = match session {
-                _ if is_over(collected.whole.elapsed_us) => {
+                _ if is_over(collected.whole.elapsed_us, collected.extra) => {
                     Err(format!("the server is slow: its session took over {} s", MAX_TIME.as_secs()))
                 }
                 MAX_SESSIONS => Err(format!("the server ended or stopped responding in {MAX_SESSIONS} sessions")),
@@ -123,7 +125,7 @@ impl SharedSession<'_> {
         let greeting = peer.frame_count();
         let greeted = greeted(&peer, self.facts, 0);
         let mut parts = Vec::new();
-        peer = peer.keeping_slow_calls();
+        peer = peer.keeping_slow_calls().counting_in(&self.facts.vain_work);
         for scenario in scenarios {
             peer.cancel_working().await;
             peer.end_long_pairs().await;
@@ -133,7 +135,10 @@ impl SharedSession<'_> {
             if peer.has_slow_calls() || ends_session(scenario) && peer.is_busy() {
                 busy.give();
             }
-            if self.cancel.is_cancelled() || is_over(peer.now_us()) || (busy.is_given() && ends_session(scenario)) {
+            if self.cancel.is_cancelled()
+                || is_over(peer.now_us(), peer.extra_time().so_far())
+                || (busy.is_given() && ends_session(scenario))
+            {
                 break;
             }
             let (from, began_us) = (peer.frame_count(), peer.now_us());
@@ -148,6 +153,7 @@ impl SharedSession<'_> {
             }
         }
         self.settle(&mut peer).await;
+        collected.extra += peer.extra_time().so_far();
         let next_id = peer.next_id();
         self.collect(peer.end().await, greeting, greeted, parts, scenarios, collected);
         next_id
@@ -201,8 +207,8 @@ impl SharedSession<'_> {
     }
 }
 
-fn is_over(elapsed_us: u64) -> bool {
-    u128::from(elapsed_us) > MAX_TIME.as_micros()
+fn is_over(elapsed_us: u64, extra: Duration) -> bool {
+    Duration::from_micros(elapsed_us).saturating_sub(extra) > MAX_TIME
 }
 
 /// Tells once that the server works on slow or cancelled calls. It exits late then, so that its exit would say nothing.
