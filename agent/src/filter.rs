@@ -109,12 +109,15 @@ pub fn blocks_for_model(
         content.push(ContentPart::text(format!("[{} more blocks omitted]", blocks.len() - MAX_BLOCKS)));
     }
     let value = structured.filter(|_| !repeated).map(|value| ContentPart::Json { value: value.clone() });
-    if is_error {
+    let is_text = |part: &ContentPart| matches!(part, ContentPart::Text { .. });
+    let texts_first = if is_error {
         // Stable: only the texts move to the front.
-        content.sort_by_key(|part| !matches!(part, ContentPart::Text { .. }));
-    }
-    let texts = content.partition_point(|part| is_error && matches!(part, ContentPart::Text { .. }));
-    content.splice(texts..texts, value);
+        content.sort_by_key(|part| !is_text(part));
+        content.partition_point(is_text)
+    } else {
+        0
+    };
+    content.splice(texts_first..texts_first, value);
     ModelContent { parts: content, is_error }
 }
 

@@ -73,3 +73,4 @@ pub use pagination::PaginationError;
 pub use revision::{Era, Revision};
 pub use sandbox::SandboxState;
 pub use tool::{RejectedTool, Tool, ToolList};
+pub use tracker::{Elapsed, Pause, Paused};

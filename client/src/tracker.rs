@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use decode::{MALFORMED, OVERSIZE, SESSION_GONE};
 pub(crate) use elicitations::Elicitations;
-pub(crate) use pause::Pause;
+pub use pause::{Elapsed, Pause, Paused};
 pub(crate) use progress::Progress;
 
 use crate::{

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use client::process::subtree::ProcessEntry;
+use client::{Pause, process::subtree::ProcessEntry};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
@@ -43,7 +43,6 @@ pub(crate) use discovery::{Discovery, FailedHandshake, discover, discover_older}
 pub use discovery::{DiscoveryOptions, ProbeResult, ServerIdentity};
 pub use events::{EventParser, ServerEvent};
 pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer};
-pub(crate) use work::ExtraTime;
 pub use work::VainWork;
 
 pub(crate) use transcript::same_text;
@@ -98,8 +97,8 @@ pub(crate) struct Peer {
     slow_calls: SlowCalls,
     /// Processor time for which the run waited in vain for a server that works.
     vain_work: VainWork,
-    /// How long it waited longer than its timeouts, because the server worked.
-    extra_time: ExtraTime,
+    /// The waits that are longer than their timeouts, because the server works.
+    extra_time: Arc<Pause>,
     /// The kinds of requests that had no response in time.
     unanswered: Mutex<BTreeSet<String>>,
     /// The names of the tools that the server listed so far.
@@ -195,7 +194,7 @@ impl Peer {
             startup: Duration::ZERO,
             slow_calls: SlowCalls::default(),
             vain_work: VainWork::default(),
-            extra_time: ExtraTime::default(),
+            extra_time: Arc::default(),
             unanswered: Mutex::default(),
             listed: BTreeSet::new(),
             open: BTreeMap::new(),

@@ -386,8 +386,8 @@ impl Host {
         let state = lock(&self.inner.tools);
         let offer = Arc::clone(state.offers.get(name)?);
         let seen = state.seen.get(name).copied().unwrap_or(offer.fingerprint);
-        let is_shown = state.deferred.as_ref().is_some_and(|deferred| !deferred.contains(name));
-        let is_loaded = is_shown || state.loaded.contains(name);
+        let deferred = state.deferred.as_ref();
+        let is_loaded = deferred.is_some_and(|deferred| state.visibility(name, deferred) != Visibility::Deferred);
         Some(Resolved { offer, seen, is_loaded })
     }
 

@@ -172,8 +172,7 @@ impl Gate {
     /// The decision of the rules, without approval.
     #[must_use]
     pub fn explain(&self, target: &PermissionTarget<'_>) -> Explanation {
-        let permissions = Arc::clone(&self.state().permissions);
-        permissions.explain(target)
+        self.state().permissions.explain(target)
     }
 
     /// Authorizes a call, with approval by the user if necessary. Dropping the future withdraws the approval request unless

@@ -1,4 +1,4 @@
-//! Pauses all timeouts of a connection while the user is asked.
+//! Pauses timeouts: all those of a connection while the user is asked.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -10,9 +10,9 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The number of current pauses, and their total duration.
+/// Pauses of timeouts: the number of current ones, and their total duration.
 #[derive(Debug)]
-pub(crate) struct Pause {
+pub struct Pause {
     state: Mutex<State>,
     changed: watch::Sender<usize>,
 }
@@ -24,11 +24,12 @@ struct State {
 }
 
 /// A pause, which ends on drop.
-pub(crate) struct Paused<'a>(&'a Pause);
+#[derive(Debug)]
+pub struct Paused<'a>(&'a Pause);
 
 /// The timeout elapsed.
 #[derive(Debug)]
-pub(crate) struct Elapsed;
+pub struct Elapsed;
 
 impl Default for Pause {
     fn default() -> Self {
@@ -42,7 +43,8 @@ impl Pause {
     }
 
     /// Pauses timeouts until the guard is dropped.
-    pub(crate) fn begin(&self) -> Paused<'_> {
+    #[must_use]
+    pub fn begin(&self) -> Paused<'_> {
         self.changed.send_modify(|count| {
             *count += 1;
             self.state().since.get_or_insert_with(Instant::now);
@@ -57,7 +59,8 @@ impl Pause {
     }
 
     /// Duration of all pauses, including the current one.
-    pub(crate) fn so_far(&self) -> Duration {
+    #[must_use]
+    pub fn so_far(&self) -> Duration {
         let state = self.state();
         state.total + state.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
@@ -68,7 +71,10 @@ impl Pause {
     }
 
     /// Runs a future with a timeout that excludes pauses.
-    pub(crate) async fn timeout<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Result<T, Elapsed> {
+    ///
+    /// # Errors
+    /// If the timeout elapsed.
+    pub async fn timeout<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Result<T, Elapsed> {
         let before = self.state().total;
         let begun = Instant::now();
         let mut changed = self.changed.subscribe();

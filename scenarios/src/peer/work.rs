@@ -4,16 +4,16 @@
 use std::{
     pin::pin,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use client::process::subtree::ProcessEntry;
+use client::{Pause, process::subtree::ProcessEntry};
 use tokio::time::{Instant, timeout};
 
-use super::{Peer, lock};
+use super::Peer;
 
 /// Processor time for which a run waits in vain for servers that work, in all its cases together. One that never stops working
 /// would take this time in each case.
@@ -33,34 +33,6 @@ impl VainWork {
 
     fn left(&self) -> Duration {
         IN_VAIN.saturating_sub(Duration::from_micros(self.0.load(Ordering::Relaxed)))
-    }
-}
-
-/// How long a peer waited longer than its timeouts, because the server worked. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ExtraTime(Arc<Mutex<(Duration, Option<Instant>)>>);
-
-impl ExtraTime {
-    /// The time so far, with that of a wait that has not ended.
-    pub(crate) fn so_far(&self) -> Duration {
-        let (ended, began) = *lock(&self.0);
-        ended + began.map(|began| began.elapsed()).unwrap_or_default()
-    }
-
-    /// A wait begins, which ends when the result is dropped.
-    fn begin(&self) -> ExtraWait {
-        lock(&self.0).1.get_or_insert_with(Instant::now);
-        ExtraWait(self.clone())
-    }
-}
-
-/// A wait that is longer than its timeout.
-struct ExtraWait(ExtraTime);
-
-impl Drop for ExtraWait {
-    fn drop(&mut self) {
-        let (ended, began) = &mut *lock(&self.0.0);
-        *ended += began.take().map(|began| began.elapsed()).unwrap_or_default();
     }
 }
 
@@ -91,8 +63,8 @@ impl Peer {
         self
     }
 
-    /// How long it waited longer than its timeouts, because the server worked.
-    pub(crate) fn extra_time(&self) -> &ExtraTime {
+    /// The waits that are longer than their timeouts, because the server works. Other timeouts do not count them.
+    pub(crate) fn extra_time(&self) -> &Arc<Pause> {
         &self.extra_time
     }
 
@@ -123,18 +95,14 @@ impl Peer {
         let _extra = self.extra_time.begin();
         let first = self.work().await?;
         let mut now = first;
-        let mut output = None;
         while now.goes_on_since(before.as_ref()) && now.ran.saturating_sub(first.ran) < self.vain_work.left() {
-            output = timeout(INTERVAL, &mut future).await.ok();
-            if output.is_some() {
-                break;
+            if let Ok(output) = timeout(INTERVAL, &mut future).await {
+                return Some(output);
             }
             before = Some(now);
             now = self.work().await?;
         }
-        if output.is_none() {
-            self.vain_work.add(now.ran.saturating_sub(first.ran));
-        }
-        output
+        self.vain_work.add(now.ran.saturating_sub(first.ran));
+        None
     }
 }

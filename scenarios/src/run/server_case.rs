@@ -11,14 +11,14 @@ use std::{
 };
 
 use evidence::{Direction, Frame};
-use futures::{FutureExt as _, future::BoxFuture};
+use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::{sync::Semaphore, time::Instant};
 
 use crate::{
     evidence::{Evidence, Outcome, StepError, StepOutcome},
     model::{Revision, Scenario, ServerStep, SessionUse, Subject},
-    peer::{ExtraTime, FinishedPeer, Peer, PeerError, ProbeResult, ServerTarget, failure},
+    peer::{FinishedPeer, Peer, PeerError, ProbeResult, ServerTarget, failure},
     plan::{limit_of, revisions_of, transports_of},
     run::ToolPolicy,
 };
@@ -267,8 +267,8 @@ async fn take_steps(
     outcomes: &mut Vec<StepOutcome>,
 ) -> bool {
     let (all, limit) = (scenario.steps.server(), peer.limit(limit_of(scenario)));
-    let extra = peer.extra_time().clone();
-    let deadline = Instant::now() + limit - extra.so_far();
+    let extra_time = Arc::clone(peer.extra_time());
+    let (began, before) = (Instant::now(), extra_time.so_far());
     let mut values = vec![Value::Null; all.len()];
     for (index, step) in all.iter().enumerate() {
         let began_us = peer.now_us();
@@ -278,10 +278,11 @@ async fn take_steps(
             continue;
         }
         // On the heap: the futures of all steps are large, and runs are started deep in other futures.
-        let taken = within_limit(deadline, &extra, steps::take(peer, step, &values, policy).boxed()).await;
-        let timed_out = taken.is_none();
+        let left = (limit + extra_time.so_far() - before).saturating_sub(began.elapsed());
+        let taken = extra_time.timeout(left, steps::take(peer, step, &values, policy).boxed()).await;
+        let timed_out = taken.is_err();
         let outcome = taken
-            .unwrap_or_else(|| Outcome::Error(failure("timed-out", format!("the case has a timeout of {limit:?}"))));
+            .unwrap_or_else(|_| Outcome::Error(failure("timed-out", format!("the case has a timeout of {limit:?}"))));
         let outcome = match outcome {
             Outcome::Value(value) => {
                 values[index] = value.clone();
@@ -295,21 +296,6 @@ async fn take_steps(
         }
     }
     false
-}
-
-/// The result of a step, unless it takes longer than its case may. The extra time does not count.
-async fn within_limit(deadline: Instant, extra: &ExtraTime, mut step: BoxFuture<'_, Outcome>) -> Option<Outcome> {
-    let mut given = extra.so_far();
-    loop {
-        if let Ok(outcome) = tokio::time::timeout_at(deadline + given, &mut step).await {
-            return Some(outcome);
-        }
-        let so_far = extra.so_far();
-        if so_far == given {
-            return None;
-        }
-        given = so_far;
-    }
 }
 
 fn unstarted(scenario: &Scenario, probe_result: &ProbeResult, revision: Revision, error: &PeerError) -> Evidence {
